@@ -1,0 +1,64 @@
+# Every target does one thing and says so in `make help`.
+SHELL := /bin/bash
+GO ?= go
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 10s
+NPM_DIRS := clients/typescript cmd/nova/page e2e schema/testdata/typebox
+
+.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec ci
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: ## install Chromium, flatc and the FlatBuffers headers where apt-get may
+	@scripts/setup.sh
+
+node: $(NPM_DIRS:%=%/node_modules/.stamp)
+
+%/node_modules/.stamp: %/package-lock.json
+	cd $* && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+gen: node ## regenerate every generated file
+	@scripts/generate.sh
+	cd clients/typescript && npm run --silent build
+	cd cmd/nova/page && npm run --silent build
+
+gen-check: node ## fail when a generated file is not what would be written
+	@scripts/generate.sh --check
+	cd cmd/nova/page && npm run --silent check
+
+fmt: ## format the Go code
+	gofmt -w $$(git ls-files -co --exclude-standard '*.go' | grep -v /testdata/)
+
+lint: ## gofmt, go vet, staticcheck
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | grep -v /testdata/)); \
+	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	cd bench && $(GO) vet ./...
+
+test: setup node test-go test-ts test-browser ## everything: Go with -race, TypeScript, the browser
+
+test-go: ## Go tests with the race detector
+	$(GO) test -race -timeout 15m ./...
+
+test-ts: node ## TypeScript types and tests
+	cd clients/typescript && npm run --silent typecheck && npm test --silent && npm run --silent size
+	cd cmd/nova/page && npm run --silent typecheck && npm test --silent
+
+test-browser: node ## the demo page in headless Chromium
+	cd e2e && npm test --silent
+
+fuzz: ## each fuzz target for FUZZTIME
+	@scripts/fuzz.sh $(FUZZTIME)
+
+bench: ## compile and run every Go benchmark once, so that none rots
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
+	cd bench && $(GO) test -bench . -benchtime 1x ./...
+
+bench-codec: node ## codec ratios against other formats, in one run
+	cd bench && $(GO) run ./cmd/ratios
+	cd clients/typescript && npm run --silent bench
+
+ci: lint setup node gen-check test bench ## what has to pass before a change lands

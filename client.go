@@ -1,0 +1,55 @@
+package nova
+
+import "context"
+
+// Client is one connected client as handlers and hooks see it: a session, which
+// may outlive a socket. Methods may be called from any goroutine.
+type Client struct {
+	session Session
+}
+
+// Session is the state behind a Client. Package hub implements it.
+type Session interface {
+	ID() string
+	User() string
+	Topics() []string
+	Groups() []string
+	Join(ctx context.Context, topic string) error
+	Leave(topic string)
+	JoinGroup(ctx context.Context, group string) error
+	LeaveGroup(group string)
+	Disconnect(code int, reason string)
+}
+
+// NewClient wraps a session. Only a hub, or a test, has a use for it.
+func NewClient(session Session) *Client { return &Client{session: session} }
+
+// ID returns the client's id: pinned by authentication, else a random UUID.
+func (c *Client) ID() string { return c.session.ID() }
+
+// User returns the user the client is authenticated as, "" for nobody.
+func (c *Client) User() string { return c.session.User() }
+
+// Topics returns the topics the client is subscribed to, sorted.
+func (c *Client) Topics() []string { return c.session.Topics() }
+
+// Groups returns the groups the client is in, sorted.
+func (c *Client) Groups() []string { return c.session.Groups() }
+
+// Join subscribes the client to a topic, past the same authorisation as its own
+// subscribe. Errors carry a Code: Denied, Invalid, Exhausted, NotFound (ended).
+func (c *Client) Join(ctx context.Context, topic string) error { return c.session.Join(ctx, topic) }
+
+// Leave ends the client's subscription to a topic; harmless when there is none.
+func (c *Client) Leave(topic string) { c.session.Leave(topic) }
+
+// JoinGroup adds the client to a group, with the errors of Join.
+func (c *Client) JoinGroup(ctx context.Context, group string) error {
+	return c.session.JoinGroup(ctx, group)
+}
+
+// LeaveGroup takes the client out of a group.
+func (c *Client) LeaveGroup(group string) { c.session.LeaveGroup(group) }
+
+// Disconnect closes the client's socket with a WebSocket close code.
+func (c *Client) Disconnect(code int, reason string) { c.session.Disconnect(code, reason) }

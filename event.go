@@ -1,0 +1,192 @@
+package nova
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/ignex/nova/wire"
+)
+
+// Message is what generated types implement on their pointer.
+type Message[T any] interface {
+	*T
+	// AppendNova appends the size-prefixed FlatBuffer of the value.
+	AppendNova(dst []byte) ([]byte, error)
+	// UnmarshalNova verifies and reads a size-prefixed FlatBuffer.
+	UnmarshalNova(payload []byte) error
+	// CheckInt64 returns a *wire.Int64Error for the first plain int64 that a
+	// browser cannot hold exactly.
+	CheckInt64() error
+}
+
+// Event describes one event: its name, id and codec. It knows no connection and
+// serves hub, client and tests alike. The zero value is of no use.
+type Event[T any] struct {
+	event  *wire.Event
+	encode func(*T, []byte) ([]byte, error)
+	decode func(*T, []byte) error
+	check  func(*T) error
+}
+
+// NewEvent makes the descriptor of a schema's event. Generated code calls it; it
+// panics when the schema has no event of that name.
+func NewEvent[T any, M Message[T]](schema *Schema, name string) Event[T] {
+	event := schema.layout.EventByName(name)
+	if event == nil {
+		panic(fmt.Sprintf("nova: schema %s has no event %q", schema.Name(), name))
+	}
+	return Event[T]{
+		event:  event,
+		encode: func(v *T, dst []byte) ([]byte, error) { return M(v).AppendNova(dst) },
+		decode: func(v *T, payload []byte) error { return M(v).UnmarshalNova(payload) },
+		check:  func(v *T) error { return M(v).CheckInt64() },
+	}
+}
+
+// Name returns the event's name.
+func (e Event[T]) Name() string { return e.event.Name }
+
+// ID returns the event's id on the wire.
+func (e Event[T]) ID() uint32 { return e.event.ID }
+
+// Info returns the event's options.
+func (e Event[T]) Info() *wire.Event { return e.event }
+
+// AppendFrame appends the unnumbered frame of v: envelope and payload.
+func (e Event[T]) AppendFrame(dst []byte, v *T) ([]byte, error) {
+	return e.encode(v, wire.AppendHeader(dst, e.event.ID))
+}
+
+// DecodeFrame reads a whole frame of this event. A frame of another event is an
+// error with code Invalid.
+func (e Event[T]) DecodeFrame(frame []byte) (*T, error) {
+	h, payload, err := wire.ParseFrame(frame)
+	if err != nil {
+		return nil, Errorf(Invalid, "%s: %w", e.event.Name, err)
+	}
+	if h.ID != e.event.ID {
+		return nil, Errorf(Invalid, "frame has event id %#x, not %#x (%s)", h.ID, e.event.ID, e.event.Name)
+	}
+	return e.decodePayload(payload)
+}
+
+func (e Event[T]) decodePayload(payload []byte) (*T, error) {
+	v := new(T)
+	if err := e.decode(v, payload); err != nil {
+		return nil, Errorf(Invalid, "%s: %w", e.event.Name, err)
+	}
+	return v, nil
+}
+
+// scratch lends encode buffers: hubs and clients copy what they keep.
+var scratch = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
+
+// maxScratch is the capacity above which a buffer is left to the collector.
+const maxScratch = 1 << 20
+
+func (e Event[T]) withFrame(v *T, use func(frame []byte) error) error {
+	buf := scratch.Get().(*[]byte)
+	frame, err := e.AppendFrame((*buf)[:0], v)
+	if err == nil {
+		err = use(frame)
+	} else {
+		err = Errorf(Invalid, "%s: %w", e.event.Name, err)
+	}
+	if cap(frame) <= maxScratch {
+		*buf = frame[:0]
+		scratch.Put(buf)
+	}
+	return err
+}
+
+// PublishOption changes one publish.
+type PublishOption func(*publishOptions)
+
+type publishOptions struct {
+	result *Result
+}
+
+// Report stores what the publish reached in result.
+func Report(result *Result) PublishOption {
+	return func(o *publishOptions) { o.result = result }
+}
+
+// Publish encodes v once and hands it to everyone the target names. A nil hub
+// means the one in ctx, else the default. It returns once the event is accepted.
+// Errors carry a Code: Invalid, Exhausted, FailedPrecondition, or that of ctx.
+func (e Event[T]) Publish(ctx context.Context, hub Hub, to Target, v *T, options ...PublishOption) error {
+	hub, err := hubFor(ctx, hub)
+	if err != nil {
+		return err
+	}
+	var o publishOptions
+	for _, option := range options {
+		option(&o)
+	}
+	p := Publication{Event: e.event, Target: to, Unsafe: e.check(v)}
+	return e.withFrame(v, func(frame []byte) error {
+		p.Frame = frame
+		result, err := hub.PublishFrame(ctx, p)
+		if o.result != nil {
+			*o.result = result
+		}
+		return err
+	})
+}
+
+// On handles the event when a client sends it, and thereby allows clients to
+// send it. Events of one client are handled in order, one at a time; an error or
+// panic of fn is counted and logged, and told to nobody else. off ends it.
+// It panics when the hub does not know the event's schema.
+func (e Event[T]) On(hub Hub, fn func(ctx context.Context, from *Client, v *T) error) (off func()) {
+	off, err := hub.HandleFrame(e.event, func(ctx context.Context, from *Client, payload []byte) error {
+		v, err := e.decodePayload(payload)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, from, v)
+	})
+	if err != nil {
+		panic(err)
+	}
+	return off
+}
+
+// Send sends v to the server. Errors carry a Code: Invalid, Exhausted (send
+// queue full), Unavailable (closed), or that of ctx.
+func (e Event[T]) Send(ctx context.Context, conn Conn, v *T) error {
+	return e.withFrame(v, func(frame []byte) error { return conn.SendFrame(ctx, e.event, frame) })
+}
+
+// Listen calls fn for each event the connection receives, in order, whatever
+// target it was published to. off ends it.
+func (e Event[T]) Listen(conn Conn, fn func(ctx context.Context, v *T) error) (off func()) {
+	return conn.ListenFrame(e.event, func(ctx context.Context, d Delivery) error {
+		v, err := e.decodePayload(d.Payload)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, v)
+	})
+}
+
+// All iterates over the events that a subscription receives until ctx ends, the
+// subscription is closed, or the loop breaks. It listens from the call on. An
+// undecodable event, and the end of a subscription that fell behind, are yielded
+// as errors.
+func (e Event[T]) All(ctx context.Context, sub Subscription) iter.Seq2[*T, error] {
+	frames := sub.Frames(ctx, e.event)
+	return func(yield func(*T, error) bool) {
+		for d, err := range frames {
+			var v *T
+			if err == nil {
+				v, err = e.decodePayload(d.Payload)
+			}
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Writes (or with --check compares) everything that is generated from a schema in
+# this repository.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+nova=(go run ./cmd/nova)
+"${nova[@]}" generate "$@" --schema market/schema.json --go market --fbs market --ts cmd/nova/page/src/market
+"${nova[@]}" generate "$@" --schema examples/seismic/schema.json --go examples/seismic --fbs examples/seismic
+go run ./wire/control/gen "$@"
