@@ -1,0 +1,50 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Pos is a place in an input file.
+type Pos struct {
+	File    string
+	Line    int    // from 1
+	Column  int    // from 1, in bytes
+	Pointer string // JSON pointer (RFC 6901) of the schema node, "" = the document
+}
+
+// String returns file:line:column and the pointer.
+func (p Pos) String() string {
+	pointer := p.Pointer
+	if pointer == "" {
+		pointer = "/"
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, pointer)
+}
+
+// Problem is one thing wrong with a schema: where it is, what was found and
+// what to write instead.
+type Problem struct {
+	Pos   Pos
+	Found string // what is wrong, in one sentence without a full stop
+	Fix   string // what to write instead
+}
+
+func (p Problem) String() string {
+	if p.Fix == "" {
+		return p.Pos.String() + ": " + p.Found
+	}
+	return p.Pos.String() + ": " + p.Found + "; " + p.Fix
+}
+
+// Errors are all problems of one run, in document order.
+type Errors []Problem
+
+// Error returns one line a problem.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, p := range e {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,87 @@
+package schema_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ignex/nova/schema"
+	"github.com/ignex/nova/wire"
+)
+
+// shared returns the bytes of a reference file that lies beside the repository.
+func shared(t *testing.T, name string) []byte {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "..", "shared", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatalf("the reference data is needed beside the repository: %v", err)
+	}
+	return data
+}
+
+// read reads a schema that must be right and checks that its layout is.
+func read(t *testing.T, src string) *schema.Model {
+	t.Helper()
+	m, err := schema.Read("schema.json", []byte(src), schema.Options{})
+	if err != nil {
+		t.Fatalf("Read:\n%v\n%s", err, src)
+	}
+	if _, err := m.Layout(); err != nil {
+		t.Fatalf("Layout: %v", err)
+	}
+	return m
+}
+
+// describe writes a field's type in the notation of typebox-verdicts.tsv.
+func describe(f *schema.Field) string {
+	s := f.Kind.String()
+	switch {
+	case f.Kind == wire.Struct:
+		s = describeTable(f.Table)
+	case f.Kind == wire.Enum:
+		var literals []string
+		for _, v := range f.Enum.Values {
+			literals = append(literals, plain(v.Literal))
+		}
+		s = "enum(" + strings.Join(literals, " ") + ")"
+	case f.BigInt:
+		s = "bigint"
+	case f.Numbers != nil:
+		s += "(" + strings.Trim(fmt.Sprint(f.Numbers), "[]") + ")"
+	}
+	if f.Vector {
+		s = "[" + s + "]"
+	}
+	return s + [...]string{"", "?", "~", "?~"}[f.Presence]
+}
+
+func describeTable(t *schema.Table) string {
+	var fields []string
+	for _, f := range t.Fields {
+		fields = append(fields, f.JSON+":"+describe(f))
+	}
+	return "{" + strings.Join(fields, " ") + "}"
+}
+
+func plain(s string) string {
+	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` {
+		return q
+	}
+	return s
+}

@@ -1,0 +1,223 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The Append functions write a FlatBuffer forwards: a table first, then what it
+// refers to, depth first in the order of field ids. base is the index in b of
+// the size prefix; alignment counts from it (FlatBuffers internals, "size
+// prefixed buffers"). slot is the index in b of the 4-byte reference to patch.
+// Generated code calls them; applications have no use for them.
+
+// Extend returns b with n more bytes of any content.
+func Extend(b []byte, n int) []byte {
+	if len(b)+n <= cap(b) {
+		return b[:len(b)+n]
+	}
+	return slices.Grow(b, n)[:len(b)+n]
+}
+
+// Finish writes the size prefix at base. It fails with ErrTooBig above MaxPayload.
+func Finish(b []byte, base int) ([]byte, error) {
+	size := len(b) - base - PrefixLen
+	if size > MaxPayload {
+		return b[:base], ErrTooBig
+	}
+	binary.LittleEndian.PutUint32(b[base:], uint32(size))
+	return b, nil
+}
+
+// setRef makes the reference at slot point to the index target.
+func setRef(b []byte, slot, target int) {
+	binary.LittleEndian.PutUint32(b[slot:], uint32(target-slot))
+}
+
+// pad appends zeros until ahead bytes more would end on a multiple of align.
+func pad(b []byte, base, ahead, align int) []byte {
+	n := -(len(b) - base + ahead) & (align - 1)
+	if at := len(b); at+8 <= cap(b) { // one store beats a call; what lies beyond n is overwritten
+		binary.LittleEndian.PutUint64(b[at:at+8], 0)
+		return b[:at+n]
+	}
+	const zeros = "\x00\x00\x00\x00\x00\x00\x00"
+	return append(b, zeros[:n]...)
+}
+
+// AppendTable appends a table and its own vtable: template is the vtable of
+// vtable bytes followed by the inline part. It returns the index of the table.
+func AppendTable(b []byte, base, slot int, template string, vtable, align int) ([]byte, int) {
+	b = pad(b, base, vtable, align)
+	table := len(b) + vtable
+	b = append(b, template...)
+	setRef(b, slot, table)
+	return b, table
+}
+
+// AppendVTable appends the vtable that the elements of one vector share and
+// returns its index.
+func AppendVTable(b []byte, base int, vtable string) ([]byte, int) {
+	b = pad(b, base, 0, 2)
+	return append(b, vtable...), len(b)
+}
+
+// AppendElement appends a table whose vtable stands at the index vtable;
+// inline is its template. It returns the index of the table.
+func AppendElement(b []byte, base, slot, vtable int, inline string, align int) ([]byte, int) {
+	b = pad(b, base, 0, align)
+	table := len(b)
+	b = append(b, inline...)
+	binary.LittleEndian.PutUint32(b[table:], uint32(table-vtable))
+	setRef(b, slot, table)
+	return b, table
+}
+
+// AppendVector appends a vector of n elements of size bytes each, with any
+// content, and returns the index of the first.
+func AppendVector(b []byte, base, slot, n, size int) ([]byte, int) {
+	b = pad(b, base, 4, max(size, 4))
+	setRef(b, slot, len(b))
+	b = Extend(b, 4+n*size)
+	at := len(b) - n*size
+	binary.LittleEndian.PutUint32(b[at-4:], uint32(n))
+	return b, at
+}
+
+// AppendString appends a string with its terminating NUL. Each maximal subpart
+// of bad UTF-8 becomes one U+FFFD (WHATWG Encoding, "UTF-8 decode").
+func AppendString(b []byte, base, slot int, s string) []byte {
+	if !validText(s) {
+		s = ToValid(s)
+	}
+	at := len(b)
+	fill := -(at - base) & 3
+	b = Extend(b, fill+4+len(s)+1)
+	p := b[at:]
+	binary.LittleEndian.PutUint32(p, 0)
+	binary.LittleEndian.PutUint32(p[fill:], uint32(len(s)))
+	p[fill+4+copy(p[fill+4:], s)] = 0
+	setRef(b, slot, at+fill)
+	return b
+}
+
+// validText is utf8.ValidString, with less to set up for short ASCII.
+func validText(s string) bool {
+	if len(s) > 32 {
+		return utf8.ValidString(s)
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return utf8.ValidString(s[i:])
+		}
+	}
+	return true
+}
+
+// AppendBytes appends a [ubyte] vector.
+func AppendBytes(b []byte, base, slot int, v []byte) []byte {
+	b, at := AppendVector(b, base, slot, len(v), 1)
+	copy(b[at:], v)
+	return b
+}
+
+// AppendStrings appends a vector of strings.
+func AppendStrings(b []byte, base, slot int, v []string) []byte {
+	b, at := AppendVector(b, base, slot, len(v), 4)
+	for i, s := range v {
+		b = AppendString(b, base, at+4*i, s)
+	}
+	return b
+}
+
+// AppendFloat64s appends a vector of doubles, bit-exact.
+func AppendFloat64s(b []byte, base, slot int, v []float64) []byte {
+	b, at := AppendVector(b, base, slot, len(v), 8)
+	for i, x := range v {
+		binary.LittleEndian.PutUint64(b[at+8*i:], math.Float64bits(x))
+	}
+	return b
+}
+
+// AppendInt64s appends a vector of int64.
+func AppendInt64s(b []byte, base, slot int, v []int64) []byte {
+	b, at := AppendVector(b, base, slot, len(v), 8)
+	for i, x := range v {
+		binary.LittleEndian.PutUint64(b[at+8*i:], uint64(x))
+	}
+	return b
+}
+
+// AppendBools appends a vector of bool, one byte each.
+func AppendBools(b []byte, base, slot int, v []bool) []byte {
+	b, at := AppendVector(b, base, slot, len(v), 1)
+	for i, x := range v {
+		b[at+i] = BoolByte(x)
+	}
+	return b
+}
+
+// AppendEnums appends a vector of enum numbers.
+func AppendEnums[E ~int32](b []byte, base, slot int, v []E) []byte {
+	b, at := AppendVector(b, base, slot, len(v), 4)
+	for i, x := range v {
+		binary.LittleEndian.PutUint32(b[at+4*i:], uint32(x))
+	}
+	return b
+}
+
+// BoolByte returns 1 for true, 0 for false.
+func BoolByte(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// ToValid returns s with each maximal subpart of an ill-formed sequence
+// replaced by one U+FFFD. Go's own conversions replace every byte, or a whole
+// run; browsers follow this rule, and both sides must write the same bytes.
+func ToValid(s string) string {
+	var out strings.Builder
+	out.Grow(len(s) + 8)
+	for i := 0; i < len(s); {
+		if r, n := utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n > 1 {
+			out.WriteString(s[i : i+n])
+			i += n
+			continue
+		}
+		i += subpart(s[i:])
+		out.WriteRune(utf8.RuneError)
+	}
+	return out.String()
+}
+
+// subpart returns the length of the maximal subpart at the start of s, which
+// does not begin with a well-formed sequence (Unicode 15, table 3-7 and D93b).
+func subpart(s string) int {
+	lo, hi, need := byte(0x80), byte(0xBF), 0
+	switch c := s[0]; {
+	case c >= 0xC2 && c <= 0xDF:
+		need = 1
+	case c == 0xE0:
+		lo, need = 0xA0, 2
+	case c == 0xED:
+		hi, need = 0x9F, 2
+	case c >= 0xE1 && c <= 0xEF:
+		need = 2
+	case c == 0xF0:
+		lo, need = 0x90, 3
+	case c == 0xF4:
+		hi, need = 0x8F, 3
+	case c >= 0xF1 && c <= 0xF3:
+		need = 3
+	}
+	n := 1
+	for ; n <= need && n < len(s) && s[n] >= lo && s[n] <= hi; n++ {
+		lo, hi = 0x80, 0xBF
+	}
+	return n
+}

@@ -1,0 +1,189 @@
+package wire
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// wants says in words what JSON a field takes.
+func (l *Layout) wants(f *Field) string {
+	if f.Vector {
+		return "an array, each element " + l.wantsOne(f)
+	}
+	return l.wantsOne(f)
+}
+
+// wantsOne says what a field, or each element of a vector, takes.
+func (l *Layout) wantsOne(f *Field) string {
+	one := ""
+	switch f.Kind {
+	case Bool:
+		one = "true or false"
+	case Int64:
+		one = "a whole number"
+	case Float64:
+		one = "a number"
+	case Enum:
+		one = "one of " + list(l.Enums[f.Ref].literals())
+	case String:
+		one = "a string"
+	case Bytes:
+		one = "a base64 string"
+	case Struct:
+		one = "an object (" + l.Tables[f.Ref].Name + ")"
+	}
+	return one
+}
+
+// wrong reports a value of another type.
+func (e *jsonEncoder) wrong(want string, at int) *JSONError {
+	t := e.tokens[at]
+	found := ""
+	switch t.kind {
+	case tokObject:
+		found = "an object"
+	case tokArray:
+		found = "an array"
+	case tokString:
+		found = "the string " + quote(textOf(e.src, t))
+	case tokNumber:
+		found = "the number " + shorten(string(e.src[t.start:t.end]))
+	case tokNull:
+		found = "null"
+	default:
+		found = string(e.src[t.start:t.end])
+	}
+	return jsonErrorf("found %s; write %s", found, want)
+}
+
+func (e *jsonEncoder) bool(f *Field, at int) (bool, *JSONError) {
+	switch e.tokens[at].kind {
+	case tokTrue:
+		return true, nil
+	case tokFalse:
+		return false, nil
+	}
+	return false, e.wrong(e.layout.wantsOne(f), at)
+}
+
+func (e *jsonEncoder) float64(f *Field, at int) (float64, *JSONError) {
+	t := e.tokens[at]
+	text := string(e.src[t.start:t.end])
+	switch {
+	case t.kind == tokNumber:
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return 0, jsonErrorf("%s is outside the range of a double; write a number of magnitude up to 1.8e308, or \"Infinity\"", shorten(text))
+		}
+		return v, nil
+	case t.kind != tokString:
+	case text == "NaN":
+		return math.Float64frombits(0x7FF8000000000000), nil // the NaN of JavaScript
+	case text == "Infinity":
+		return math.Inf(1), nil
+	case text == "-Infinity":
+		return math.Inf(-1), nil
+	}
+	return 0, e.wrong(e.layout.wantsOne(f)+` (not in quotes, only "NaN", "Infinity" and "-Infinity" are)`, at)
+}
+
+func (e *jsonEncoder) int64(f *Field, at int) (int64, *JSONError) {
+	t := e.tokens[at]
+	text := string(e.src[t.start:t.end])
+	if t.kind != tokNumber && (t.kind != tokString || !wholeNumber(text)) {
+		return 0, e.wrong(e.layout.wantsOne(f), at)
+	}
+	v, err := parseInt64(text)
+	if err != nil {
+		return 0, err
+	}
+	return v, nil
+}
+
+// wholeNumber reports whether s is -?(0|[1-9][0-9]*).
+func wholeNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	if s == "" || s[0] == '0' && len(s) > 1 {
+		return false
+	}
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// parseInt64 reads a JSON number that is exactly an int64: 12, 12.0 and 1.2e1
+// are the same.
+func parseInt64(text string) (int64, *JSONError) {
+	s, negative := strings.CutPrefix(text, "-")
+	exponent := 0
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		// An exponent that does not fit is as good as a huge one.
+		n, err := strconv.ParseInt(s[i+1:], 10, 32)
+		if err != nil && n == 0 {
+			n = math.MaxInt32
+		}
+		exponent, s = int(n), s[:i]
+	}
+	if whole, fraction, ok := strings.Cut(s, "."); ok {
+		exponent -= len(fraction)
+		s = whole + fraction
+	}
+	digits := strings.TrimRight(s, "0")
+	exponent += len(s) - len(digits)
+	digits = strings.TrimLeft(digits, "0")
+	if digits == "" {
+		return 0, nil
+	}
+	if exponent < 0 {
+		return 0, jsonErrorf("%s has a fraction; write a whole number", shorten(text))
+	}
+	if len(digits)+exponent <= 19 {
+		n, err := strconv.ParseUint(digits+strings.Repeat("0", exponent), 10, 64)
+		if err == nil && negative && n <= 1<<63 {
+			return -int64(n), nil
+		}
+		if err == nil && !negative && n < 1<<63 {
+			return int64(n), nil
+		}
+	}
+	return 0, jsonErrorf("%s is outside the range of int64; write a whole number between -9223372036854775808 and 9223372036854775807", shorten(text))
+}
+
+func (e *jsonEncoder) enum(f *Field, at int) (int32, *JSONError) {
+	t := e.tokens[at]
+	if t.kind != tokString {
+		return 0, e.wrong(e.layout.wantsOne(f), at)
+	}
+	literal, enum := textOf(e.src, t), &e.layout.Enums[f.Ref]
+	if n, ok := enum.number(literal); ok {
+		return n, nil
+	}
+	if digits, ok := strings.CutPrefix(literal, unknownPrefix); ok && wholeNumber(digits) {
+		if n, err := strconv.ParseInt(digits, 10, 32); err == nil {
+			return int32(n), nil
+		}
+	}
+	return 0, e.wrong(e.layout.wantsOne(f), at)
+}
+
+// bytes reads base64 (RFC 4648) in the standard or the URL-safe alphabet.
+func (e *jsonEncoder) bytes(f *Field, at int) ([]byte, *JSONError) {
+	t := e.tokens[at]
+	if t.kind != tokString {
+		return nil, e.wrong(e.layout.wantsOne(f), at)
+	}
+	text := textOf(e.src, t)
+	alphabet := base64.RawStdEncoding
+	if strings.ContainsAny(text, "-_") {
+		alphabet = base64.RawURLEncoding
+	}
+	bare := strings.TrimRight(text, "=")
+	if padding := len(text) - len(bare); padding > 2 || padding > 0 && len(text)%4 != 0 || strings.ContainsAny(bare, "\r\n") {
+		return nil, e.wrong("base64 as of RFC 4648, padded or not, without line breaks", at)
+	}
+	v, err := alphabet.Strict().DecodeString(bare)
+	if err != nil {
+		return nil, e.wrong("base64 as of RFC 4648, padded or not", at)
+	}
+	return v, nil
+}
