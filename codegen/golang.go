@@ -1,0 +1,119 @@
+package codegen
+
+import (
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// goFile is the Go output while it is written.
+type goFile struct {
+	out
+	*input
+	bare bool
+}
+
+// goImports are the packages that generated code may use, "" for an empty line.
+var goImports = [...]string{
+	"encoding/binary", "fmt", "math", "strconv", "strings", "",
+	"github.com/ignex/nova", "github.com/ignex/nova/wire",
+}
+
+// goSource returns the formatted Go package.
+func (in *input) goSource(bare bool) ([]byte, error) {
+	body := &goFile{input: in, bare: bare}
+	body.line("// Generated code and runtime are of one generation, or this does not compile.")
+	body.line("const _ = wire.GeneratedV1")
+	body.schema()
+	body.descriptors()
+	for _, e := range in.model.Enums {
+		body.enum(e)
+	}
+	for _, t := range in.tables {
+		body.structType(t)
+		body.codec(t)
+	}
+	head := &goFile{input: in, bare: bare}
+	head.line("%s\n", header)
+	head.comment("", fmt.Sprintf("Package %s holds the types of schema %s with their codecs.", in.model.Package, in.model.Package), in.model.Doc)
+	head.line("package %s\n\nimport (", in.model.Package)
+	used, err := selectors(body.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range goImports {
+		if p == "" {
+			head.line("")
+		} else if used[path.Base(p)] {
+			head.line("%q", p)
+		}
+	}
+	head.line(")\n")
+	head.Write(body.Bytes())
+	src, err := format.Source(head.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("format generated Go: %w", err)
+	}
+	return src, nil
+}
+
+// selectors returns the package names that code without imports refers to.
+func selectors(body []byte) (map[string]bool, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "", append([]byte("package p\n"), body...), parser.SkipObjectResolution)
+	if err != nil {
+		return nil, fmt.Errorf("parse generated Go: %w", err)
+	}
+	used := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok {
+				used[x.Name] = true
+			}
+		}
+		return true
+	})
+	return used, nil
+}
+
+// comment writes a doc comment: a sentence of ours, then the schema's text.
+func (g *goFile) comment(indent, sentence, doc string) {
+	lines := docLines(doc)
+	if sentence != "" {
+		g.line("%s// %s", indent, sentence)
+		if len(lines) > 0 {
+			g.line("%s//", indent)
+		}
+	}
+	for _, l := range lines {
+		if t := strings.TrimSpace(l); strings.HasPrefix(t, "+build") || strings.HasPrefix(t, "go:") { // would look like a directive
+			l = "<" + l + ">"
+		}
+		g.line("%s// %s", indent, l)
+	}
+}
+
+// goBytes writes bytes as a constant string expression, 16 a line.
+func goBytes(b []byte) string {
+	if len(b) == 0 {
+		return `""`
+	}
+	var s strings.Builder
+	for i, x := range b {
+		switch {
+		case i == 0:
+			s.WriteByte('"')
+		case i%16 == 0:
+			s.WriteString("\" +\n\"")
+		}
+		fmt.Fprintf(&s, `\x%02x`, x)
+	}
+	s.WriteByte('"')
+	return s.String()
+}
+
+func quote(s string) string { return strconv.Quote(s) }

@@ -1,0 +1,121 @@
+package codegen
+
+import (
+	"fmt"
+
+	"github.com/ignex/nova/wire"
+)
+
+// read writes the function that reads a verified table into its struct.
+// Every field is assigned, so that a struct can be reused.
+func (g *goFile) read(t *table) {
+	g.line("\nfunc read%s(r *wire.Reader, t wire.TableRef, m *%s) {", t.Name, t.Name)
+	for _, f := range t.fields {
+		switch {
+		case f.target != nil && f.Vector:
+			g.readTables(f)
+		case f.target != nil:
+			g.readTable(f)
+		default:
+			g.readValue(f)
+		}
+	}
+	g.line("}")
+}
+
+// readValue reads a field without tables.
+func (g *goFile) readValue(f field) {
+	args := fmt.Sprintf("t, %d, %s", f.ID, quote(f.JSON))
+	call := fmt.Sprintf("r.%s(%s)", goReader(f), args)
+	if f.Kind == wire.Enum {
+		call = fmt.Sprintf("%s(r.Enum(%s))", f.Enum.Name, args)
+		if f.Vector {
+			call = fmt.Sprintf("wire.Enums[%s](r, %s)", f.Enum.Name, args)
+		}
+	}
+	list := f.Vector || f.Kind == wire.Bytes
+	if f.absent() && !list {
+		call = fmt.Sprintf("wire.Opt(r, t, %d, %s)", f.ID, call)
+	}
+	g.line("m.%s = %s", f.GoName, call)
+	if list && !f.absent() {
+		g.line("if m.%s == nil {\nm.%s = %s{}\n}", f.GoName, f.GoName, goType(f))
+	}
+}
+
+// goReader names the Reader method of a field without tables and enums.
+func goReader(f field) string {
+	switch f.Kind {
+	case wire.Bytes:
+		return "Bytes"
+	case wire.Bool:
+		return "Bool" + plural(f)
+	case wire.Int64:
+		return "Int64" + plural(f)
+	case wire.Float64:
+		return "Float64" + plural(f)
+	}
+	return "String" + plural(f)
+}
+
+func plural(f field) string {
+	if f.Vector {
+		return "s"
+	}
+	return ""
+}
+
+func (g *goFile) readTable(f field) {
+	name := f.target.Name
+	g.line("if c, ok := r.Struct(t, %d, %s); ok {", f.ID, quote(f.JSON))
+	if f.absent() {
+		g.line("m.%s = new(%s)", f.GoName, name)
+		g.line("read%s(r, c, m.%s)", name, f.GoName)
+	} else {
+		g.line("read%s(r, c, &m.%s)", name, f.GoName)
+	}
+	g.line("r.Leave(%s)\n} else {", quote(f.JSON))
+	if f.absent() {
+		g.line("m.%s = nil\n}", f.GoName)
+	} else {
+		g.line("m.%s = %s\n}", f.GoName, g.zero(f.target))
+	}
+}
+
+// zero returns the value of a required table that is missing: its vectors are
+// empty, not nil, as they are in a table that is there.
+func (g *goFile) zero(t *table) string {
+	s := t.Name + "{"
+	for _, f := range t.fields {
+		if f.absent() {
+			continue
+		}
+		switch {
+		case f.Vector || f.Kind == wire.Bytes:
+			s += fmt.Sprintf("%s: %s{}, ", f.GoName, goType(f))
+		case f.target != nil:
+			if z := g.zero(f.target); z != f.target.Name+"{}" {
+				s += fmt.Sprintf("%s: %s, ", f.GoName, z)
+			}
+		}
+	}
+	if n := len(s); s[n-1] == ' ' {
+		s = s[:n-2]
+	}
+	return s + "}"
+}
+
+func (g *goFile) readTables(f field) {
+	name := f.target.Name
+	g.line("if at, n, ok := r.Structs(t, %d, %s); ok {", f.ID, quote(f.JSON))
+	g.line("m.%s = make([]%s, n)", f.GoName, name)
+	g.line("for i := range m.%s {", f.GoName)
+	g.line("c, ok := r.Elem(at, i, %s)\nif !ok {\nreturn\n}", quote(f.JSON))
+	g.line("read%s(r, c, &m.%s[i])", name, f.GoName)
+	g.line("r.LeaveElem(%s, i)\nif r.Failed() {\nreturn\n}\n}", quote(f.JSON))
+	if f.absent() {
+		g.line("} else {\nm.%s = nil\n}", f.GoName)
+	} else {
+		g.line("} else {\nm.%s = []%s{}\n}", f.GoName, name)
+	}
+}

@@ -1,0 +1,138 @@
+package codegen
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ignex/nova/schema"
+)
+
+// LockName is the file beside the schema that pins every number given out.
+const LockName = "nova.lock.json"
+
+// lockTarget is the directory of the schema, where the lock stands.
+const lockTarget Target = "lock"
+
+// Config is one run of the generator, as the command line gives it.
+type Config struct {
+	// Schema is the path of the JSON Schema document.
+	Schema string
+	// GoDir, TSDir and FBSDir receive the outputs; "" leaves one out, but not all.
+	GoDir, TSDir, FBSDir string
+	// Package overrides the schema's package name; default the schema's.
+	Package string
+	// Runtime is the module the TypeScript output imports; default DefaultRuntime.
+	Runtime string
+	// Check compares with what is on disk and writes nothing. Default false.
+	Check bool
+	// Control generates the protocol's own control events: reserved names are
+	// allowed and the Go output is bare. Default false.
+	Control bool
+}
+
+// Report tells what a run did.
+type Report struct {
+	Package     string
+	Fingerprint string
+	Events      int
+	Calls       int
+	Files       []string         // paths of all outputs, the lock included
+	Written     []string         // those that were written
+	Stale       []string         // with Check: one line for each output that is not up to date
+	Warnings    []schema.Problem // accepted, but worth a look
+}
+
+// Run reads a schema and its lock, and writes or checks the outputs. Problems of
+// the schema or the lock come as schema.Errors, all of one run.
+func Run(cfg Config) (Report, error) {
+	files, dirs, report, err := prepare(cfg)
+	if err != nil {
+		return report, err
+	}
+	for _, p := range files.place(dirs) {
+		report.Files = append(report.Files, p.path)
+	}
+	if cfg.Check {
+		report.Stale = files.Check(dirs)
+		return report, nil
+	}
+	report.Written, err = files.Write(dirs)
+	return report, err
+}
+
+func prepare(cfg Config) (Files, Dirs, Report, error) {
+	dirs, opts, err := cfg.outputs()
+	if err != nil {
+		return nil, nil, Report{}, err
+	}
+	model, err := read(cfg)
+	if err != nil {
+		return nil, nil, Report{}, err
+	}
+	files, err := Generate(model, opts)
+	if err != nil {
+		return nil, nil, Report{}, err
+	}
+	files = append(files, File{lockTarget, LockName, schema.NewLock(model).Encode()})
+	return files, dirs, Report{Package: model.Package, Fingerprint: model.Fingerprint(),
+		Events: len(model.Events), Calls: len(model.Calls), Warnings: model.Warnings}, nil
+}
+
+// outputs returns where the outputs go and what to generate.
+func (cfg Config) outputs() (Dirs, Options, error) {
+	dirs := Dirs{lockTarget: filepath.Dir(cfg.Schema)}
+	opts := Options{GoBare: cfg.Control, Runtime: cfg.Runtime}
+	for _, o := range []struct {
+		target Target
+		dir    string
+	}{{Go, cfg.GoDir}, {TypeScript, cfg.TSDir}, {FBS, cfg.FBSDir}} {
+		if o.dir != "" {
+			dirs[o.target] = o.dir
+			opts.Targets = append(opts.Targets, o.target)
+		}
+	}
+	switch {
+	case cfg.Schema == "":
+		return nil, opts, errors.New("no schema given: name a JSON Schema file")
+	case len(opts.Targets) == 0:
+		return nil, opts, errors.New("no output given: name a directory for Go, TypeScript or .fbs")
+	}
+	return dirs, opts, nil
+}
+
+// read reads the schema with the lock beside it, if there is one.
+func read(cfg Config) (*schema.Model, error) {
+	if ext := filepath.Ext(cfg.Schema); ext == ".ts" || ext == ".mts" || ext == ".js" || ext == ".mjs" {
+		return nil, errors.New(exportFirst(cfg.Schema))
+	}
+	data, err := os.ReadFile(cfg.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("read schema: %w", err)
+	}
+	opts := schema.Options{Package: cfg.Package, AllowReserved: cfg.Control}
+	path := filepath.Join(filepath.Dir(cfg.Schema), LockName)
+	pinned, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("read lock: %w", err)
+	default:
+		if opts.Lock, err = schema.ReadLock(path, pinned); err != nil {
+			return nil, err
+		}
+	}
+	return schema.Read(cfg.Schema, data, opts)
+}
+
+// exportFirst tells how to make JSON of a TypeScript schema.
+func exportFirst(file string) string {
+	return strings.Join([]string{
+		file + " is a program, not JSON: export it first with these two lines in export.mjs, run by: npx tsx export.mjs > schema.json",
+		fmt.Sprintf("  import { schemas, events, calls } from %q;", "./"+filepath.Base(file)),
+		`  console.log(JSON.stringify({ package: "market", schemas, events, calls }));`,
+	}, "\n")
+}

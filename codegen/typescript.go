@@ -1,0 +1,334 @@
+package codegen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ignex/nova/schema"
+	"github.com/ignex/nova/wire"
+)
+
+// tsFile is the TypeScript output while it is written. Names of ours begin
+// with $, which no name of a schema holds: $Quote is the table of Quote, $$Table
+// an import whose plain name the schema took.
+type tsFile struct {
+	out
+	*input
+	taken map[string]bool
+}
+
+// tsSource returns the TypeScript module.
+func (in *input) tsSource(runtime string) []byte {
+	f := &tsFile{input: in, taken: map[string]bool{}}
+	for _, e := range in.model.Enums {
+		f.taken[e.Name] = true
+	}
+	for _, t := range in.tables {
+		f.taken[t.Name] = true
+	}
+	for _, e := range in.model.Events {
+		f.taken[e.TSName] = true
+	}
+	for _, c := range in.model.Calls {
+		f.taken[c.TSName] = true
+	}
+	f.line("%s", header)
+	f.imports(runtime)
+	f.types()
+	for _, e := range in.model.Enums {
+		f.enum(e)
+	}
+	for _, t := range in.tables {
+		f.table(t)
+	}
+	f.descriptors()
+	return f.Bytes()
+}
+
+// name returns the local name of an import.
+func (f *tsFile) name(imported string) string {
+	if f.taken[imported] {
+		return "$$" + imported
+	}
+	return imported
+}
+
+func (f *tsFile) imports(runtime string) {
+	values, types := []string{"GENERATED_V1"}, []string{}
+	if len(f.model.Calls) > 0 {
+		values, types = append(values, "defineCall"), append(types, "CallDescriptor")
+	}
+	if len(f.model.Enums) > 0 {
+		values, types = append(values, "defineEnum"), append(types, "EnumCodec")
+	}
+	if len(f.model.Events) > 0 {
+		values, types = append(values, "defineEvent"), append(types, "EventDescriptor")
+	}
+	types = append(types, "Schema")
+	if len(f.tables) > 0 {
+		values, types = append(values, "defineTable"), append(types, "Table")
+	}
+	for _, list := range [][]string{values, types} {
+		for i, n := range list {
+			if f.taken[n] {
+				list[i] = n + " as $$" + n
+			}
+		}
+	}
+	f.line("")
+	f.doc("", f.model.Doc)
+	f.line("import { %s } from %s;", strings.Join(values, ", "), tsString(runtime))
+	f.line("import type { %s } from %s;", strings.Join(types, ", "), tsString(runtime))
+	f.line("\n// Fails to compile against a runtime of another generation.")
+	f.line("%s satisfies 1;", f.name("GENERATED_V1"))
+}
+
+// doc writes a JSDoc comment, nothing for an empty text. A line that begins
+// with @ts- would steer the compiler on the last line of a comment.
+func (f *tsFile) doc(indent, text string) {
+	lines := docLines(strings.ReplaceAll(text, "*/", `*\/`))
+	switch {
+	case len(lines) == 0:
+	case len(lines) == 1 && !strings.Contains(lines[0], "@ts-"):
+		f.line("%s/** %s */", indent, lines[0])
+	default:
+		f.line("%s/**", indent)
+		for _, l := range lines {
+			f.line("%s", strings.TrimRight(indent+" * "+l, " "))
+		}
+		f.line("%s */", indent)
+	}
+}
+
+// types writes the union types of the enums and the interfaces of the tables.
+func (f *tsFile) types() {
+	for _, e := range f.model.Enums {
+		var literals []string
+		for _, v := range e.Values {
+			if !v.Removed {
+				literals = append(literals, tsString(v.Literal))
+			}
+		}
+		if len(literals) == 0 {
+			literals = []string{"never"}
+		}
+		f.line("")
+		f.doc("", e.Doc)
+		f.line("export type %s = %s;", e.Name, strings.Join(literals, " | "))
+	}
+	for _, t := range f.tables {
+		f.line("")
+		f.doc("", t.Doc)
+		f.line("export interface %s {", t.Name)
+		for _, x := range t.fields {
+			f.doc("  ", x.Doc)
+			f.line("  %s%s;", tsKey(x.JSON), f.member(x))
+		}
+		f.line("}")
+	}
+}
+
+// member returns what follows a property's name: "?: number | undefined".
+func (f *tsFile) member(x field) string {
+	t := f.element(x)
+	if x.Vector {
+		t += "[]"
+	}
+	switch x.Presence {
+	case wire.Optional:
+		return "?: " + t + " | undefined" // right under exactOptionalPropertyTypes too
+	case wire.Nullable:
+		return ": " + t + " | null"
+	case wire.OptionalNullable:
+		return "?: " + t + " | null | undefined"
+	}
+	return ": " + t
+}
+
+func (f *tsFile) element(x field) string {
+	switch x.Kind {
+	case wire.Bool:
+		return "boolean"
+	case wire.Int64:
+		if x.BigInt {
+			return "bigint"
+		}
+		return "number"
+	case wire.Float64:
+		return "number"
+	case wire.Enum:
+		return x.Enum.Name
+	case wire.Bytes:
+		if f.taken["Uint8Array"] {
+			return "globalThis.Uint8Array"
+		}
+		return "Uint8Array"
+	case wire.Struct:
+		return x.Table.Name
+	}
+	return "string"
+}
+
+func (f *tsFile) enum(e *schema.Enum) {
+	var pairs []string
+	for _, v := range e.Values {
+		pairs = append(pairs, fmt.Sprintf("[%s, %d]", tsString(v.Literal), v.Number))
+	}
+	f.line("\nconst $%s: %s<%s> = /* #__PURE__ */ %s<%s>(%s, [%s]);", e.Name, f.name("EnumCodec"), e.Name,
+		f.name("defineEnum"), e.Name, tsString(e.Name), strings.Join(pairs, ", "))
+}
+
+func (f *tsFile) table(t *table) {
+	offsets := make([]string, len(t.wire.Fields))
+	for i := range t.wire.Fields {
+		offsets[i] = fmt.Sprint(t.wire.Fields[i].Offset())
+	}
+	f.line("\nconst $%s: %s<%s> = /* #__PURE__ */ %s<%s>({", t.Name, f.name("Table"), t.Name, f.name("defineTable"), t.Name)
+	f.line("  name: %s, align: %d, inline: %d, offsets: [%s], absent: %t,", tsString(t.Name),
+		t.wire.Align(), t.wire.Inline(), strings.Join(offsets, ", "), t.wire.CanBeAbsent())
+	if len(t.fields) == 0 {
+		f.line("  encode() {},\n  decode: () => ({}),\n});")
+		return
+	}
+	f.line("  encode(w, t, v) {")
+	for _, x := range t.fields {
+		value := tsAccess("v", x.JSON)
+		write := fmt.Sprintf("w.%s(t + %d, %s, %s);", tsMethod(x), x.wire.Offset(), value, tsArgs(x))
+		if x.absent() {
+			f.line("    if (%s == null) w.absent(t, $%s, %d);", value, t.Name, x.ID)
+			write = "else " + write
+		}
+		f.line("    %s", write)
+	}
+	f.line("  },\n  decode: (r) => ({")
+	for _, x := range t.fields {
+		f.line("    %s: %s,", tsOwnKey(x.JSON), tsRead(x))
+	}
+	f.line("  }),\n});")
+}
+
+func tsRead(x field) string {
+	read := fmt.Sprintf("r.%s(%d, %s)", tsMethod(x), x.ID, tsArgs(x))
+	switch {
+	case !x.absent():
+		return read
+	case x.Presence == wire.Nullable:
+		return fmt.Sprintf("r.has(%d) ? %s : null", x.ID, read)
+	}
+	return fmt.Sprintf("r.has(%d) ? %s : undefined", x.ID, read)
+}
+
+// tsMethod names the method of Reader and Writer for a field.
+func tsMethod(x field) string {
+	names := map[wire.Kind]string{wire.Bool: "bool", wire.Int64: "int64", wire.Float64: "float64",
+		wire.Enum: "enum", wire.String: "string", wire.Bytes: "bytes", wire.Struct: "struct"}
+	name := names[x.Kind]
+	if x.BigInt {
+		name = "bigint"
+	}
+	return name + plural(x)
+}
+
+// tsArgs returns the last arguments of a method: the codec, if any, and the name.
+func tsArgs(x field) string {
+	switch x.Kind {
+	case wire.Enum:
+		return "$" + x.Enum.Name + ", " + tsString(x.JSON)
+	case wire.Struct:
+		return "$" + x.Table.Name + ", " + tsString(x.JSON)
+	}
+	return tsString(x.JSON)
+}
+
+func (f *tsFile) descriptors() {
+	var events, calls []string
+	for _, e := range f.model.Events {
+		events = append(events, e.TSName)
+		f.line("")
+		f.doc("", e.Doc)
+		f.line("export const %s: %s<%s> = /* #__PURE__ */ %s<%s>({", e.TSName, f.name("EventDescriptor"), e.Table.Name, f.name("defineEvent"), e.Table.Name)
+		f.line("  name: %s, id: %#08x, table: $%s%s,\n});", tsString(e.Name), e.ID, e.Table.Name, tsOptions(e))
+	}
+	for _, c := range f.model.Calls {
+		calls = append(calls, c.TSName)
+		f.line("")
+		f.doc("", c.Doc)
+		f.line("export const %s: %s<%s, %s> = /* #__PURE__ */ %s<%s, %s>({", c.TSName, f.name("CallDescriptor"),
+			c.Request.Name, c.Response.Name, f.name("defineCall"), c.Request.Name, c.Response.Name)
+		f.line("  name: %s, request: $%s, response: $%s,\n});", tsString(c.Name), c.Request.Name, c.Response.Name)
+	}
+	f.line("\n/** The whole schema, for a client or a server. */")
+	f.line("export const schema: %s = {", f.name("Schema"))
+	f.line("  name: %s,\n  fingerprint: %s,", tsString(f.layout.Package), tsString(f.layout.Fingerprint))
+	f.line("  events: [%s],\n  calls: [%s],\n};", strings.Join(events, ", "), strings.Join(calls, ", "))
+}
+
+// tsOptions returns what differs from the defaults of defineEvent.
+func tsOptions(e *schema.Event) string {
+	s := ""
+	deliveries := map[wire.Delivery]string{wire.DeliverMust: "must", wire.DeliverDrop: "drop", wire.DeliverLatest: "latest"}
+	if e.Delivery != wire.DeliverDefault {
+		s += ", delivery: " + tsString(deliveries[e.Delivery])
+	}
+	if e.Key != nil {
+		s += ", key: " + tsString(e.Key.JSON)
+	}
+	if e.Inbound {
+		s += ", inbound: true"
+	}
+	switch e.Retain {
+	case wire.RetainNone:
+		s += `, retain: "none"`
+	case wire.RetainLatest:
+		s += `, retain: "latest"`
+	}
+	if e.Internal {
+		s += ", internal: true"
+	}
+	return s
+}
+
+// tsString writes a string literal. JSON is one, with U+2028 and U+2029 escaped.
+func tsString(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // a string always has a JSON form
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// tsIdentifier reports whether a property can be written without quotes.
+func tsIdentifier(s string) bool {
+	return s != "" && !('0' <= s[0] && s[0] <= '9') && !slices.ContainsFunc([]rune(s), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '$')
+	})
+}
+
+// tsKey writes a property name in an interface.
+func tsKey(s string) string {
+	if tsIdentifier(s) {
+		return s
+	}
+	return tsString(s)
+}
+
+// tsOwnKey writes a property name in an object literal, where a plain __proto__
+// would set the prototype.
+func tsOwnKey(s string) string {
+	if s == "__proto__" {
+		return `["__proto__"]`
+	}
+	return tsKey(s)
+}
+
+func tsAccess(object, s string) string {
+	if tsIdentifier(s) && s != "__proto__" {
+		return object + "." + s
+	}
+	return object + "[" + tsString(s) + "]"
+}
