@@ -1,0 +1,215 @@
+package hub
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/session"
+	"github.com/ignex/nova/wire"
+)
+
+// Hub holds topics, groups, users, sessions, history and handlers of one node.
+// It implements nova.Hub; all its methods may be called from any goroutine.
+type Hub struct {
+	options    Options
+	layout     *wire.Layout
+	limits     session.Limits
+	inboxBytes int
+	events     map[uint32]*eventState // fixed after New
+	shards     []*shard
+	everyone   *room
+	topics     directory
+	groups     directory
+	users      directory
+	userGroups userGroups
+	cluster    atomic.Pointer[Cluster]
+	metrics    counters
+	keepFrames atomic.Int64 // written frames each session may keep
+
+	clientsMu sync.RWMutex
+	clients   map[string]*Session
+	turn      atomic.Uint64 // spreads sessions over shards
+
+	ctx    context.Context // of handlers; carries the hub
+	cancel context.CancelFunc
+	full   chan struct{} // tells the janitor that a total is exceeded
+
+	lifeMu sync.RWMutex // held while starting a goroutine or publishing
+	closed bool
+	wg     sync.WaitGroup // shards and janitor
+	tasks  sync.WaitGroup // handlers
+}
+
+// New starts a hub. The error says which option is wrong.
+func New(options Options) (*Hub, error) {
+	if err := options.setDefaults(); err != nil {
+		return nil, err
+	}
+	h := &Hub{
+		options:    options,
+		layout:     options.Schema.Layout(),
+		inboxBytes: inboxBytes,
+		events:     map[uint32]*eventState{},
+		everyone:   newRoom(nova.ToBroadcast, "", options.Shards),
+		clients:    map[string]*Session{},
+		full:       make(chan struct{}, 1),
+	}
+	h.limits = session.Limits{
+		Policy:       options.Backpressure.Policy,
+		UnsentFrames: options.Backpressure.MaxFrames,
+		UnsentBytes:  options.Backpressure.MaxBytes,
+		KeepFrames:   options.Session.MaxFrames,
+		KeepBytes:    options.Session.MaxBytes,
+		Numbered:     !options.Session.Off,
+		Resumed:      resumedMessage,
+	}
+	if options.Session.Off {
+		h.limits.KeepFrames, h.limits.KeepBytes = 0, 0
+	}
+	for i := range h.layout.Events {
+		e := &eventState{event: &h.layout.Events[i]}
+		e.allowed.Store(e.event.Inbound)
+		h.events[e.event.ID] = e
+	}
+	for _, name := range options.Inbound {
+		h.events[wire.EventID(name)].allowed.Store(true)
+	}
+	for _, d := range []struct {
+		dir  *directory
+		kind nova.TargetKind
+	}{{&h.topics, nova.ToTopic}, {&h.groups, nova.ToGroup}, {&h.users, nova.ToUser}} {
+		d.dir.rooms, d.dir.kind, d.dir.shards = map[string]*room{}, d.kind, options.Shards
+	}
+	h.setKeep(0)
+	ctx, cancel := context.WithCancel(context.Background())
+	h.ctx, h.cancel = nova.WithHub(ctx, h), cancel
+	for i := range options.Shards {
+		h.shards = append(h.shards, newShard(h, i))
+	}
+	h.wg.Add(len(h.shards) + 1)
+	for _, sh := range h.shards {
+		go sh.run()
+	}
+	go h.janitor()
+	return h, nil
+}
+
+// Schema returns the schema the hub carries.
+func (h *Hub) Schema() *nova.Schema { return h.options.Schema }
+
+// SetCluster connects the hub to other nodes: what is published here goes there
+// too. nil makes it a single node again.
+func (h *Hub) SetCluster(c Cluster) {
+	if c == nil {
+		h.cluster.Store(nil)
+		return
+	}
+	h.cluster.Store(&c)
+}
+
+// Close refuses new publishes, ends all sessions, hands on what was accepted and
+// waits for handlers and loops, within ctx. When ctx ends first its error is
+// returned, handlers' contexts are cancelled, and the loops end all the same.
+// Further calls wait likewise.
+func (h *Hub) Close(ctx context.Context) error {
+	h.lifeMu.Lock()
+	h.closed = true
+	h.lifeMu.Unlock()
+	for _, s := range h.sessions() {
+		s.Disconnect(1012, "service restart")
+		s.End()
+	}
+	err := wait(ctx, &h.tasks)
+	h.cancel()
+	for _, sh := range h.shards {
+		sh.stop()
+	}
+	if err == nil {
+		err = wait(ctx, &h.wg)
+	}
+	return err
+}
+
+func wait(ctx context.Context, wg *sync.WaitGroup) error {
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return nova.Errorf(nova.CodeOf(ctx.Err()), "closing the hub: %w", ctx.Err())
+	}
+}
+
+// start runs fn in a goroutine that Close waits for; false when closed.
+func (h *Hub) start(fn func()) bool {
+	h.lifeMu.RLock()
+	defer h.lifeMu.RUnlock()
+	if h.closed {
+		return false
+	}
+	h.tasks.Go(fn)
+	return true
+}
+
+var errClosed = nova.Errorf(nova.FailedPrecondition, "the hub is closed")
+
+// janitor forgets topics that nobody uses.
+func (h *Hub) janitor() {
+	defer h.wg.Done()
+	tick := time.NewTicker(min(time.Minute, max(h.options.History.Idle/4, time.Second)))
+	defer tick.Stop()
+	for {
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-tick.C:
+		case <-h.full:
+		}
+		h.forget()
+	}
+}
+
+// sessions returns the admitted sessions of this moment.
+func (h *Hub) sessions() []*Session {
+	h.clientsMu.RLock()
+	defer h.clientsMu.RUnlock()
+	list := make([]*Session, 0, len(h.clients))
+	for _, s := range h.clients {
+		list = append(list, s)
+	}
+	return list
+}
+
+// Len returns the number of admitted clients.
+func (h *Hub) Len() int { return int(h.metrics.sessions.Load()) }
+
+// Client returns an admitted client by its id, or nil.
+func (h *Hub) Client(id string) *nova.Client {
+	if s := h.session(id); s != nil {
+		return s.client
+	}
+	return nil
+}
+
+func (h *Hub) session(id string) *Session {
+	h.clientsMu.RLock()
+	defer h.clientsMu.RUnlock()
+	return h.clients[id]
+}
+
+// runBytes is the memory of one run of frames in a session's ring.
+const runBytes = 24
+
+// setKeep shares half of the memory for sessions among n of them: the rings'
+// own slots must not outgrow it, however short the runs are.
+func (h *Hub) setKeep(n int64) {
+	most := int64(h.options.Session.TotalBytes) / 2 / runBytes / max(n, 1)
+	h.keepFrames.Store(min(int64(h.options.Session.MaxFrames), max(most, 16)))
+}

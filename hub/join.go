@@ -1,0 +1,330 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/session"
+	"github.com/ignex/nova/wire/control"
+)
+
+// SubscribeRequest is a client's wish to follow a topic. With Positioned set it
+// came as nova.subscribe and is answered with nova.subscribed or nova.rejected.
+type SubscribeRequest struct {
+	Topic      string
+	Positioned bool
+	Seed       bool // of the identity, not of a frame
+	ID         int64
+	Epoch      string
+	Offset     int64 // −1 = live only, n = after n, 0 without epoch = all retained
+	Limit      int64 // most frames to replay, 0 = 1024
+}
+
+// defaultLimit is the most frames of history one subscription brings.
+const defaultLimit = 1024
+
+// joinRequest is a checked SubscribeRequest, or the zero value for a join without
+// positions.
+type joinRequest struct {
+	id     int64
+	epoch  string
+	offset int64
+	limit  int
+}
+
+// Subscribe joins a topic for the client itself, in the order of its frames.
+// Refusals are counted, and told to clients with positions.
+func (s *Session) Subscribe(r SubscribeRequest) {
+	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) {
+		req := joinRequest{limit: defaultLimit}
+		if r.Positioned {
+			req = joinRequest{id: r.ID, epoch: r.Epoch, offset: r.Offset, limit: defaultLimit}
+			if r.Limit > 0 {
+				req.limit = int(min(r.Limit, 1<<20))
+			}
+		}
+		err := s.authorize(ctx, nova.ToTopic, r.Topic)
+		if err == nil {
+			err = s.join(nova.ToTopic, r.Topic, req)
+		}
+		if err != nil {
+			s.reject(control.TopicRejected{ID: req.id, Topic: r.Topic}, err)
+		}
+	})
+}
+
+// Unsubscribe leaves a topic for the client itself.
+func (s *Session) Unsubscribe(topic string) {
+	s.ordered(s.hub.options.AuthorizeTopic != nil, func(context.Context) { s.leave(nova.ToTopic, topic) })
+}
+
+// EnterGroup joins a group for the client itself.
+func (s *Session) EnterGroup(group string) {
+	s.ordered(s.hub.options.AuthorizeGroup != nil, func(ctx context.Context) {
+		err := s.authorize(ctx, nova.ToGroup, group)
+		if err == nil {
+			err = s.join(nova.ToGroup, group, joinRequest{})
+		}
+		if err != nil {
+			s.reject(control.TopicRejected{Group: group}, err)
+		}
+	})
+}
+
+// ExitGroup leaves a group for the client itself.
+func (s *Session) ExitGroup(group string) {
+	s.ordered(s.hub.options.AuthorizeGroup != nil, func(context.Context) { s.leave(nova.ToGroup, group) })
+}
+
+// Join implements nova.Session.
+func (s *Session) Join(ctx context.Context, topic string) error {
+	if err := s.authorize(ctx, nova.ToTopic, topic); err != nil {
+		s.hub.metrics.rejectedJoins.Add(1)
+		return err
+	}
+	return s.join(nova.ToTopic, topic, joinRequest{limit: defaultLimit})
+}
+
+// Leave implements nova.Session.
+func (s *Session) Leave(topic string) {
+	if s.leave(nova.ToTopic, topic) && s.positions() {
+		m := control.TopicUnsubscribed{Topic: topic}
+		s.sendNumbered(m.AppendFrame(nil))
+	}
+}
+
+// JoinGroup implements nova.Session.
+func (s *Session) JoinGroup(ctx context.Context, group string) error {
+	if err := s.authorize(ctx, nova.ToGroup, group); err != nil {
+		s.hub.metrics.rejectedJoins.Add(1)
+		return err
+	}
+	return s.join(nova.ToGroup, group, joinRequest{})
+}
+
+// LeaveGroup implements nova.Session.
+func (s *Session) LeaveGroup(group string) { s.leave(nova.ToGroup, group) }
+
+// authorize checks the name and asks the hook.
+func (s *Session) authorize(ctx context.Context, kind nova.TargetKind, name string) (err error) {
+	what, hook := "topic", s.hub.options.AuthorizeTopic
+	if kind == nova.ToGroup {
+		what, hook = "group", s.hub.options.AuthorizeGroup
+	}
+	if err := s.hub.options.checkName(what, name); err != nil {
+		return err
+	}
+	if hook == nil {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.denied(what, name, fmt.Errorf("panic: %v", p))
+		}
+	}()
+	if err := hook(ctx, s.client, name); err != nil {
+		return s.denied(what, name, err)
+	}
+	return nil
+}
+
+// denied keeps a coded error; of others only the log learns the cause.
+func (s *Session) denied(what, name string, err error) error {
+	if coded, ok := asCoded(err); ok {
+		return coded
+	}
+	s.hub.options.Logger.Info("join refused", what, name, "client", s.id, "error", err)
+	return nova.Errorf(nova.Denied, "%s %q is not allowed", what, name)
+}
+
+func (h *Hub) directory(kind nova.TargetKind) *directory {
+	switch kind {
+	case nova.ToTopic:
+		return &h.topics
+	case nova.ToGroup:
+		return &h.groups
+	default:
+		return &h.users
+	}
+}
+
+// join makes the session a member, in one step with what it gets of the history.
+func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error {
+	dir := s.hub.directory(kind)
+	create := func(*room) {}
+	if kind == nova.ToTopic {
+		create = s.hub.makeTopic
+	}
+	if err := s.mayJoin(dir.get(name), kind); err != nil {
+		return err // before the room is made
+	}
+	r := dir.lock(name, create)
+	defer r.mu.Unlock()
+	m := &membership{session: s, room: r, index: -1}
+	if err := s.addRoom(m, kind); err != nil {
+		if r.members == 0 && (kind != nova.ToTopic || r.topic.head == 0) {
+			dir.drop(r)
+		}
+		return err
+	}
+	if m.session == nil { // it was in already
+		if kind == nova.ToTopic && s.positions() {
+			s.present(r, req)
+		}
+		return nil
+	}
+	if kind != nova.ToTopic {
+		s.enter(m)
+		return nil
+	}
+	s.enter(m, s.replay(r.topic, name, req)...)
+	s.hub.checkTotals()
+	return nil
+}
+
+// mayJoin checks the limits without a lock on the room.
+func (s *Session) mayJoin(r *room, kind nova.TargetKind) error {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if r != nil && s.find(r) >= 0 {
+		return nil
+	}
+	return s.checkRoom(kind)
+}
+
+// checkRoom says why the session can join no room more. The caller holds state.
+func (s *Session) checkRoom(kind nova.TargetKind) error {
+	if s.ended || !s.admitted {
+		return nova.Errorf(nova.NotFound, "client %q is not connected", s.id)
+	}
+	n := 0
+	for _, m := range s.rooms {
+		if m.room.kind == kind {
+			n++
+		}
+	}
+	if kind != nova.ToUser && n >= s.hub.options.MaxTopicsPerClient {
+		return nova.Errorf(nova.Exhausted, "client %q is in %d topics or groups already, the limit", s.id, n)
+	}
+	return nil
+}
+
+// addRoom notes the membership, or clears m.session when there is one. The
+// caller holds the room's lock.
+func (s *Session) addRoom(m *membership, kind nova.TargetKind) error {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if s.find(m.room) >= 0 {
+		m.session = nil
+		return nil
+	}
+	if err := s.checkRoom(kind); err != nil {
+		return err
+	}
+	s.rooms = append(s.rooms, m)
+	return nil
+}
+
+func (s *Session) leave(kind nova.TargetKind, name string) bool {
+	r := s.hub.directory(kind).lock(name, nil)
+	if r == nil {
+		return false
+	}
+	defer r.mu.Unlock()
+	s.state.Lock()
+	i := s.find(r)
+	if i < 0 {
+		s.state.Unlock()
+		return false
+	}
+	m := s.rooms[i]
+	last := len(s.rooms) - 1
+	s.rooms[i], s.rooms[last] = s.rooms[last], nil
+	s.rooms = s.rooms[:last]
+	s.state.Unlock()
+	s.exit(m)
+	return true
+}
+
+// replay returns what a newcomer gets before the live frames. The caller holds
+// the topic's lock.
+func (s *Session) replay(t *topic, name string, req joinRequest) []*session.Batch {
+	if !s.positions() {
+		return t.all(s.id)
+	}
+	frames, recovered := t.from(req, s.id)
+	position := t.head
+	switch {
+	case recovered:
+		position = uint64(req.offset)
+	case len(frames) > 0:
+		position = frames[0].Offset - 1
+	}
+	told := s.subscribed(t, name, req.id, position, recovered, len(frames))
+	return batches(append([]session.Frame{told}, frames...))
+}
+
+// from returns the frames a cursor asks for, and whether they are all that came
+// after it.
+func (t *topic) from(req joinRequest, client string) (frames []session.Frame, recovered bool) {
+	if req.offset < 0 {
+		return nil, false
+	}
+	after := uint64(0)
+	if req.epoch != "" && req.epoch == t.epoch && t.lost <= uint64(req.offset) && uint64(req.offset) <= t.head {
+		after, recovered = uint64(req.offset), true
+	}
+	frames = t.after(after, client)
+	if len(frames) > req.limit {
+		frames, recovered = frames[len(frames)-req.limit:], false
+	}
+	return frames, recovered
+}
+
+// present answers a subscribe for a topic the session is in: no replay.
+func (s *Session) present(r *room, req joinRequest) {
+	told := s.subscribed(r.topic, r.name, req.id, r.topic.head, false, 0)
+	s.shard.put(item{kind: itemDirect, member: &s.everyone, frame: told})
+}
+
+func (s *Session) subscribed(t *topic, name string, id int64, position uint64, recovered bool, replayed int) session.Frame {
+	m := control.TopicSubscribed{
+		ID: id, Topic: name, Epoch: t.epoch, Offset: int64(position),
+		Recovered: recovered, Replayed: int64(replayed),
+	}
+	frame, err := m.AppendFrame(nil)
+	if err != nil {
+		panic(err) // names are bounded, so it fits
+	}
+	return session.NewFrame(nil, frame)
+}
+
+// reject counts a refused join and tells clients with positions.
+func (s *Session) reject(m control.TopicRejected, err error) {
+	s.hub.metrics.rejectedJoins.Add(1)
+	if !s.positions() {
+		return
+	}
+	coded, ok := asCoded(err)
+	if !ok {
+		coded = nova.Errorf(nova.Internal, "internal error")
+	}
+	m.Code, m.Message = int64(coded.Code), coded.Message
+	s.sendNumbered(m.AppendFrame(nil))
+}
+
+// positions reports whether the client wants topic positions.
+func (s *Session) positions() bool {
+	s.mu.Lock()
+	peer := s.peer
+	s.mu.Unlock()
+	return peer != nil && peer.Caps()&CapTopics != 0
+}
+
+// sendNumbered queues a frame of the protocol at its place in the stream.
+func (s *Session) sendNumbered(frame []byte, err error) {
+	if err == nil {
+		s.shard.put(item{kind: itemDirect, member: &s.everyone, frame: session.NewFrame(nil, frame)})
+	}
+}

@@ -1,0 +1,67 @@
+package hub
+
+import (
+	"sync/atomic"
+
+	"github.com/ignex/nova/wire"
+)
+
+// Metrics is what a hub has counted. Reading it changes nothing.
+type Metrics struct {
+	Published     map[string]uint64 // by event
+	Inbound       map[string]uint64 // by event, allowed ones
+	HandlerErrors map[string]uint64 // by event, panics included
+	NotAllowed    uint64
+	UnknownEvents uint64
+	Undecodable   uint64
+	Dropped       uint64 // frames given up by policy
+	SlowClosed    uint64 // sessions closed as slow consumers
+	RejectedJoins uint64
+	Sessions      int // admitted
+	Topics        int
+	Groups        int
+	HistoryBytes  int64
+}
+
+type counters struct {
+	notAllowed, unknown, undecodable atomic.Uint64
+	dropped, slow, rejectedJoins     atomic.Uint64
+	sessions                         atomic.Int64
+	historyBytes                     atomic.Int64
+}
+
+// eventState is what the hub keeps per event of the schema.
+type eventState struct {
+	event     *wire.Event
+	allowed   atomic.Bool // by schema, option or AllowInbound
+	handlers  atomic.Pointer[[]*handler]
+	published atomic.Uint64
+	inbound   atomic.Uint64
+	errors    atomic.Uint64
+	warned    atomic.Bool // an unsafe int64 was logged
+}
+
+// Metrics returns a snapshot of the counters.
+func (h *Hub) Metrics() Metrics {
+	m := Metrics{
+		Published:     map[string]uint64{},
+		Inbound:       map[string]uint64{},
+		HandlerErrors: map[string]uint64{},
+		NotAllowed:    h.metrics.notAllowed.Load(),
+		UnknownEvents: h.metrics.unknown.Load(),
+		Undecodable:   h.metrics.undecodable.Load(),
+		Dropped:       h.metrics.dropped.Load(),
+		SlowClosed:    h.metrics.slow.Load(),
+		RejectedJoins: h.metrics.rejectedJoins.Load(),
+		Sessions:      int(h.metrics.sessions.Load()),
+		Topics:        h.topics.len(),
+		Groups:        h.groups.len(),
+		HistoryBytes:  h.metrics.historyBytes.Load(),
+	}
+	for _, e := range h.events {
+		m.Published[e.event.Name] = e.published.Load()
+		m.Inbound[e.event.Name] = e.inbound.Load()
+		m.HandlerErrors[e.event.Name] = e.errors.Load()
+	}
+	return m
+}

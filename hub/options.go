@@ -1,0 +1,162 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/session"
+	"github.com/ignex/nova/wire"
+)
+
+// Options configure a hub. Only Schema is required.
+type Options struct {
+	// Schema is the set of events the hub carries. Required.
+	Schema *nova.Schema
+	// Inbound names events that clients may send, besides those that the schema
+	// marks inbound and those that have a handler. Default none.
+	Inbound []string
+
+	// AuthorizeTopic and AuthorizeGroup gate every join: frames of clients, the
+	// API, identities and snapshots. They may be slow. Default: all are allowed.
+	AuthorizeTopic func(ctx context.Context, client *nova.Client, topic string) error
+	AuthorizeGroup func(ctx context.Context, client *nova.Client, group string) error
+	// AuthorizePublish gates every inbound event. Default: all are allowed.
+	AuthorizePublish func(ctx context.Context, client *nova.Client, event *wire.Event) error
+
+	// OnConnect runs when a client was admitted, before its first event; OnDisconnect
+	// once when its session ended. Default none.
+	OnConnect    func(ctx context.Context, client *nova.Client)
+	OnDisconnect func(ctx context.Context, client *nova.Client)
+
+	MaxTopicsPerClient int // topics and groups one client may be in, each; default 128
+	MaxNameLength      int // bytes of topic, group, user and client names; default 255
+
+	Backpressure Backpressure
+	Session      SessionOptions
+	History      History
+
+	// Int64Guard says what becomes of a publish with a plain int64 that a browser
+	// cannot hold exactly; default GuardWarn.
+	Int64Guard Guard
+
+	Shards int              // loops that serve sessions; default GOMAXPROCS
+	Logger *slog.Logger     // default silent
+	Tracer nova.Tracer      // default none
+	Clock  func() time.Time // for the age of topics; default time.Now
+}
+
+// Backpressure bounds what one session has queued and not yet written.
+type Backpressure struct {
+	MaxFrames int            // default 1024
+	MaxBytes  int            // also the largest frame that can be published; default 1 MiB
+	Policy    session.Policy // default session.DropOldest
+}
+
+// SessionOptions bound what is kept of the written frames for resume.
+type SessionOptions struct {
+	Off        bool // no delivery numbers, no resume; default on
+	MaxFrames  int  // per session; default 16,384
+	MaxBytes   int  // per session; default 1 MiB
+	TotalBytes int  // memory for what all sessions keep; default 256 MiB
+}
+
+// History bounds what topics keep.
+type History struct {
+	Size       int           // frames per topic; default 64, negative = none
+	Idle       time.Duration // a topic without members and publishes is forgotten; default 10 min
+	TotalBytes int           // over all topics, the longest idle go first; default 256 MiB
+	MaxTopics  int           // likewise; default 100,000
+}
+
+// Guard is a reaction to int64 values that browsers cannot hold.
+type Guard uint8
+
+// The reactions.
+const (
+	GuardWarn Guard = iota // publish, log once per event
+	GuardRefuse
+	GuardOff
+)
+
+// inboxBytes bounds what waits between publishers and the shards.
+const inboxBytes = 64 << 20
+
+func (o *Options) setDefaults() error {
+	if o.Schema == nil {
+		return errors.New("hub: Options.Schema is missing: pass the Schema of the generated package")
+	}
+	layout := o.Schema.Layout()
+	for _, name := range o.Inbound {
+		if layout.EventByName(name) == nil {
+			return fmt.Errorf("hub: Options.Inbound names %q, which schema %s does not have", name, o.Schema.Name())
+		}
+	}
+	for _, v := range []struct {
+		p    *int
+		def  int
+		name string
+	}{
+		{&o.MaxTopicsPerClient, 128, "MaxTopicsPerClient"},
+		{&o.MaxNameLength, 255, "MaxNameLength"},
+		{&o.Backpressure.MaxFrames, 1024, "Backpressure.MaxFrames"},
+		{&o.Backpressure.MaxBytes, 1 << 20, "Backpressure.MaxBytes"},
+		{&o.Session.MaxFrames, 16384, "Session.MaxFrames"},
+		{&o.Session.MaxBytes, 1 << 20, "Session.MaxBytes"},
+		{&o.Session.TotalBytes, 256 << 20, "Session.TotalBytes"},
+		{&o.History.TotalBytes, 256 << 20, "History.TotalBytes"},
+		{&o.History.MaxTopics, 100_000, "History.MaxTopics"},
+		{&o.Shards, runtime.GOMAXPROCS(0), "Shards"},
+	} {
+		if *v.p == 0 {
+			*v.p = v.def
+		}
+		if *v.p < 0 {
+			return fmt.Errorf("hub: Options.%s is %d; it must be positive", v.name, *v.p)
+		}
+	}
+	if o.History.Size == 0 {
+		o.History.Size = 64
+	}
+	o.History.Size = max(o.History.Size, 0)
+	if o.History.Idle == 0 {
+		o.History.Idle = 10 * time.Minute
+	}
+	if o.Backpressure.Policy > session.Disconnect {
+		return fmt.Errorf("hub: Options.Backpressure.Policy %d is unknown", o.Backpressure.Policy)
+	}
+	if o.Int64Guard > GuardOff {
+		return fmt.Errorf("hub: Options.Int64Guard %d is unknown", o.Int64Guard)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return nil
+}
+
+// checkName tells why a name cannot be used, or returns nil.
+func (o *Options) checkName(what, name string) error {
+	if name == "" {
+		return nova.Errorf(nova.Invalid, "%s name is empty", what)
+	}
+	if len(name) > o.MaxNameLength {
+		return nova.Errorf(nova.Invalid, "%s name has %d bytes, the limit is %d", what, len(name), o.MaxNameLength)
+	}
+	if !utf8.ValidString(name) {
+		return nova.Errorf(nova.Invalid, "%s name %q is not UTF-8", what, name)
+	}
+	for _, r := range name {
+		if r < 0x20 || r >= 0x7f && r < 0xa0 {
+			return nova.Errorf(nova.Invalid, "%s name %q has a control character", what, name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package hub
+
+import (
+	"context"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/session"
+	"github.com/ignex/nova/wire/control"
+)
+
+// This file is what package server needs to write a session's queue to a socket.
+// Whether something is pending and who writes is decided under one lock: Begin
+// takes the write flag, and Next, which alone gives it up, has looked at the
+// queue again before. Between them nobody else writes to that socket.
+
+// Begin takes the write flag and copies what is to be written into dst, up to
+// its capacity. nil: nothing to write, or somebody else has the flag.
+func (s *Session) Begin(c *session.Cursor, dst []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Writing {
+		return nil
+	}
+	out := s.queue.Fill(c, dst)
+	c.Writing = len(out) > 0
+	return out
+}
+
+// Wrote says that the socket took n of the of bytes that Begin or Next gave. The
+// write flag is kept: Next has to follow when the socket can take more.
+func (s *Session) Wrote(c *session.Cursor, n, of int) {
+	s.mu.Lock()
+	s.queue.Wrote(c, n, of)
+	s.mu.Unlock()
+}
+
+// Next says the same and copies what comes next into dst; of is 0 after Wrote.
+// nil: there is nothing more and the write flag is given up.
+func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of > 0 {
+		s.queue.Wrote(c, n, of)
+	}
+	out := s.queue.Fill(c, dst)
+	c.Writing = len(out) > 0
+	return out
+}
+
+// Ahead queues a control frame in front of data. message is a whole WebSocket
+// message.
+func (s *Session) Ahead(c *session.Cursor, kind session.Kind, message []byte) {
+	s.mu.Lock()
+	c.Ahead(kind, message)
+	s.mu.Unlock()
+}
+
+// InOrder queues a control frame behind the data queued so far.
+func (s *Session) InOrder(c *session.Cursor, message []byte) {
+	s.mu.Lock()
+	s.queue.InOrder(c, message)
+	s.mu.Unlock()
+}
+
+// CloseFrame queues the close frame: in front of data, or behind what is queued.
+func (s *Session) CloseFrame(c *session.Cursor, message []byte, after bool) {
+	s.mu.Lock()
+	if after {
+		s.queue.CloseAfter(c, message)
+	} else {
+		c.CloseNow(message)
+	}
+	s.mu.Unlock()
+}
+
+// Resume answers a base client that has everything up to number n. false: too
+// many resumes wait.
+func (s *Session) Resume(c *session.Cursor, n int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n < 0 {
+		c.Ahead(session.Plain, resumedMessage(false, 0))
+		return true
+	}
+	return s.queue.Resume(c, uint64(n))
+}
+
+// Full reports whether the socket should not be read for now.
+func (s *Session) Full(c *session.Cursor) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.Full(c)
+}
+
+// Drained reports whether the close frame was written.
+func (s *Session) Drained(c *session.Cursor) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.Closed()
+}
+
+// Queued returns the frames and bytes no socket has taken.
+func (s *Session) Queued() (frames, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.Unsent()
+}
+
+func (s *Session) flush() {
+	s.mu.Lock()
+	peer := s.peer
+	s.mu.Unlock()
+	peer.Flush()
+}
+
+func (s *Session) lastNumber() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.Last()
+}
+
+// resumedMessage encodes the answer to a resume.
+func resumedMessage(ok bool, from uint64) []byte {
+	m := control.Resumed{Ok: ok, From: int64(from)}
+	frame, err := m.AppendFrame(nil)
+	if err != nil {
+		panic(err) // two scalars always fit
+	}
+	return ws.AppendFrame(nil, ws.Binary, frame)
+}
+
+// Snapshot sends the client the retained history of a topic after an offset (0 =
+// all), past the authorisation of joins. It creates no topic and moves no
+// position; while one of the topic is being written, further ones are ignored.
+func (s *Session) Snapshot(topic string, from int64) {
+	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) {
+		if err := s.authorize(ctx, nova.ToTopic, topic); err != nil {
+			s.hub.metrics.rejectedJoins.Add(1)
+			return
+		}
+		if from < 0 || !s.beginSnapshot(topic) {
+			return
+		}
+		r := s.hub.topics.lock(topic, nil)
+		if r == nil {
+			s.endSnapshot(topic, 0)
+			return
+		}
+		defer r.mu.Unlock()
+		frames := r.topic.after(uint64(from), s.id)
+		if len(frames) == 0 {
+			s.endSnapshot(topic, 0)
+			return
+		}
+		for i := range frames {
+			frames[i].Ref, frames[i].Offset = 0, 0
+		}
+		s.shard.put(item{kind: itemDirect, member: &s.everyone, batches: batches(frames),
+			done: func(n uint64) { s.endSnapshot(topic, n) }})
+	})
+}
+
+// beginSnapshot reports whether no snapshot of the topic is under way.
+func (s *Session) beginSnapshot(topic string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, last := range s.snapshots {
+		if last <= s.queue.Written() {
+			delete(s.snapshots, name)
+		}
+	}
+	if _, busy := s.snapshots[topic]; busy || len(s.snapshots) >= s.hub.options.MaxTopicsPerClient {
+		return false
+	}
+	if s.snapshots == nil {
+		s.snapshots = map[string]uint64{}
+	}
+	s.snapshots[topic] = ^uint64(0)
+	return true
+}
+
+// endSnapshot notes the number of its last frame, 0 = there was none.
+func (s *Session) endSnapshot(topic string, last uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.snapshots[topic]; ok {
+		s.snapshots[topic] = last
+	}
+}

@@ -1,0 +1,330 @@
+package hub
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/session"
+)
+
+type itemKind uint8
+
+const (
+	itemPublish itemKind = iota // to all of a room
+	itemDirect                  // to one session
+	itemJoin                    // into a room, after batches
+	itemLeave
+)
+
+// item is one entry of a shard's inbox.
+type item struct {
+	kind    itemKind
+	room    *room
+	member  *membership // of direct, join, leave
+	except  string
+	frame   session.Frame    // of publish, and of direct without batches
+	batches []*session.Batch // of direct and join: what the session gets
+	done    func(n uint64)   // of direct: called with the last number given
+}
+
+// The bounds of one turn of the loop.
+const (
+	batchBytes  = 256 << 10 // a receiver that keeps one frame keeps its batch alive
+	writesATurn = 256
+	smallTarget = 256 // receivers up to which a target goes first
+)
+
+// shard serves a share of the sessions with one goroutine, which alone moves
+// frames into their queues.
+type shard struct {
+	hub   *Hub
+	index int
+
+	mu      sync.Mutex
+	pending []item
+	bytes   int           // of frames pending
+	space   chan struct{} // closed when bytes shrink; nil = nobody waits
+	stopped bool
+	wake    chan struct{} // capacity 1
+
+	// the loop's
+	spare []item
+	small []*Session
+	large []*Session
+	busy  busyness
+}
+
+func newShard(h *Hub, index int) *shard {
+	return &shard{hub: h, index: index, wake: make(chan struct{}, 1)}
+}
+
+// put appends to the inbox. What it carries is bounded by waitSpace before.
+func (sh *shard) put(it item) {
+	sh.mu.Lock()
+	wake := len(sh.pending) == 0
+	sh.pending = append(sh.pending, it)
+	sh.bytes += it.frame.Size()
+	sh.mu.Unlock()
+	if wake {
+		sh.signal()
+	}
+}
+
+func (sh *shard) signal() {
+	select {
+	case sh.wake <- struct{}{}:
+	default:
+	}
+}
+
+// waitSpace waits until the inbox has room for another publish.
+func (sh *shard) waitSpace(ctx context.Context, wait bool) error {
+	for {
+		sh.mu.Lock()
+		if sh.bytes < sh.hub.inboxBytes || sh.stopped {
+			sh.mu.Unlock()
+			return nil
+		}
+		if !wait {
+			sh.mu.Unlock()
+			return nova.Errorf(nova.Exhausted, "%d bytes wait to be handed to clients", sh.hub.inboxBytes)
+		}
+		if sh.space == nil {
+			sh.space = make(chan struct{})
+		}
+		space := sh.space
+		sh.mu.Unlock()
+		select {
+		case <-space:
+		case <-ctx.Done():
+			return nova.Errorf(nova.CodeOf(ctx.Err()), "waiting for room to publish: %w", ctx.Err())
+		}
+	}
+}
+
+func (sh *shard) stop() {
+	sh.mu.Lock()
+	sh.stopped = true
+	sh.mu.Unlock()
+	sh.signal()
+}
+
+// run is the loop: the whole inbox into queues, some writes, the inbox again.
+func (sh *shard) run() {
+	defer sh.hub.wg.Done()
+	for {
+		items, stopped := sh.take()
+		if len(items) == 0 && !sh.dirty() {
+			if stopped {
+				return
+			}
+			sh.busy.idle(func() { <-sh.wake })
+			continue
+		}
+		sh.distribute(items)
+		clear(items)
+		sh.spare = items[:0]
+		sh.flush(writesATurn)
+		if !sh.dirty() && !stopped {
+			sh.busy.pause()
+		}
+	}
+}
+
+func (sh *shard) dirty() bool { return len(sh.small) > 0 || len(sh.large) > 0 }
+
+// take returns everything pending and makes room for publishers.
+func (sh *shard) take() ([]item, bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	items := sh.pending
+	if len(items) == 0 {
+		return nil, sh.stopped
+	}
+	if cap(sh.spare) > 4096 && cap(sh.spare) > 8*len(items) {
+		sh.spare = nil // one burst must not hold memory for ever
+	}
+	sh.pending, sh.spare = sh.spare[:0], nil
+	sh.bytes = 0
+	if sh.space != nil {
+		close(sh.space)
+		sh.space = nil
+	}
+	return items, sh.stopped
+}
+
+// distribute moves items into queues, in order.
+func (sh *shard) distribute(items []item) {
+	for i := 0; i < len(items); {
+		it := &items[i]
+		n := 1
+		switch it.kind {
+		case itemPublish:
+			n = alike(items[i:])
+			sh.publish(items[i : i+n])
+		case itemDirect:
+			sh.direct(it)
+		case itemJoin:
+			for _, b := range it.batches {
+				sh.push(it.member.session, b, true)
+			}
+			it.room.add(sh.index, it.member)
+		case itemLeave:
+			it.room.remove(sh.index, it.member)
+		}
+		i += n
+	}
+}
+
+// alike returns how many items from the first on go to the same receivers.
+func alike(items []item) int {
+	first, n, bytes := &items[0], 1, items[0].frame.Size()
+	for n < len(items) && n < session.MaxBatch {
+		it := &items[n]
+		bytes += it.frame.Size()
+		if it.kind != itemPublish || it.room != first.room || it.except != first.except || bytes > batchBytes {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func (sh *shard) publish(items []item) {
+	list := items[0].room.shards[sh.index].list
+	if len(list) == 0 {
+		return
+	}
+	frames := make([]session.Frame, len(items))
+	for i := range items {
+		frames[i] = items[i].frame
+	}
+	batch := session.NewBatch(frames)
+	small := len(list) <= smallTarget
+	except := items[0].except
+	for _, m := range list {
+		if except == "" || m.session.id != except {
+			sh.push(m.session, batch, small)
+		}
+	}
+}
+
+func (sh *shard) direct(it *item) {
+	if it.batches == nil {
+		sh.push(it.member.session, session.NewBatch([]session.Frame{it.frame}), true)
+	}
+	for _, b := range it.batches {
+		sh.push(it.member.session, b, true)
+	}
+	if it.done != nil {
+		it.done(it.member.session.lastNumber())
+	}
+}
+
+// push queues a batch at one session and notes that it wants to be flushed.
+func (sh *shard) push(s *Session, batch *session.Batch, small bool) {
+	s.mu.Lock()
+	s.queue.SetKeep(int(sh.hub.keepFrames.Load()))
+	dropped := s.queue.Append(batch, 0, batch.Len())
+	broken := dropped > 0 && s.queue.Broken()
+	s.mu.Unlock()
+	if dropped > 0 {
+		sh.hub.metrics.dropped.Add(uint64(dropped))
+		if broken {
+			sh.hub.metrics.slow.Add(1)
+			s.Disconnect(1013, "slow consumer")
+			return
+		}
+	}
+	if s.dirty {
+		return
+	}
+	s.dirty = true
+	if small {
+		sh.small = append(sh.small, s)
+	} else {
+		sh.large = append(sh.large, s)
+	}
+}
+
+// flush lets at most n sessions write: three that a small target made dirty,
+// then one of a large target, so that a chat of two does not wait for thousands.
+func (sh *shard) flush(n int) {
+	small, large := 0, 0
+	for k := 0; k < n; k++ {
+		var s *Session
+		switch {
+		case small < len(sh.small) && (k&3 != 3 || large == len(sh.large)):
+			s = sh.small[small]
+			small++
+		case large < len(sh.large):
+			s = sh.large[large]
+			large++
+		}
+		if s == nil {
+			break
+		}
+		s.dirty = false
+		s.flush()
+	}
+	sh.small, sh.large = rest(sh.small, small), rest(sh.large, large)
+}
+
+func rest(list []*Session, n int) []*Session {
+	m := copy(list, list[n:])
+	clear(list[m:])
+	if m == 0 && cap(list) > 4*writesATurn {
+		return nil
+	}
+	return list[:m]
+}
+
+// busyness measures how much of the time a loop works, and makes it wait a
+// little when that is more than half: what arrives meanwhile is then written
+// together, and writes are what costs.
+type busyness struct {
+	last  time.Time // end of the last wait
+	share float64   // moving average of work / (work + wait)
+}
+
+const busyWeight = 0.1 // of one turn; a turn counts by its length up to busyTurn
+
+const busyTurn = 10 * time.Millisecond
+
+func (b *busyness) idle(wait func()) {
+	worked := b.worked()
+	start := time.Now()
+	wait()
+	b.last = time.Now()
+	b.add(worked, b.last.Sub(start))
+}
+
+func (b *busyness) worked() time.Duration {
+	if b.last.IsZero() {
+		return 0
+	}
+	return time.Since(b.last)
+}
+
+func (b *busyness) add(worked, waited time.Duration) {
+	total := worked + waited
+	if total <= 0 {
+		return
+	}
+	weight := min(1, float64(total)/float64(busyTurn)) * busyWeight * 5
+	b.share += weight * (float64(worked)/float64(total) - b.share)
+}
+
+// pause is called with nothing left to write.
+func (b *busyness) pause() {
+	if b.share <= 0.5 {
+		return
+	}
+	window := time.Millisecond
+	if b.share > 0.75 {
+		window = 2 * time.Millisecond
+	}
+	b.idle(func() { time.Sleep(window) })
+}

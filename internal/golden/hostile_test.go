@@ -1,0 +1,246 @@
+package golden_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ignex/nova/internal/golden"
+	"github.com/ignex/nova/wire"
+)
+
+// readAll reads payload with each Go reader. They must agree: the same error at
+// the same place, or both a value. It returns that error.
+func readAll(t testing.TB, s *subject, table int, payload []byte) error {
+	t.Helper()
+	_, dynamic := s.layout.AppendJSON(nil, table, payload)
+	if m := s.generated(t, table); m != nil {
+		generated := m.UnmarshalNova(payload)
+		if fmt.Sprint(generated) != fmt.Sprint(dynamic) {
+			t.Fatalf("generated Go says %v, the schema-driven codec %v, of %x", generated, dynamic, payload)
+		}
+	}
+	var decode *wire.DecodeError
+	if dynamic != nil && !errors.As(dynamic, &decode) {
+		t.Fatalf("%T instead of a DecodeError: %v", dynamic, dynamic)
+	}
+	return dynamic
+}
+
+// samples are valid messages of a table: small, with all there is, and as
+// google's builder writes them.
+func samples(s *subject, random *golden.Random, table int) [][]byte {
+	var all [][]byte
+	for len(all) < 4 {
+		payload, err := s.layout.EncodeJSON(nil, table, golden.JSON(s.layout, table, random.Table(table)))
+		if err == nil && len(payload) < 1500 {
+			all = append(all, payload)
+		}
+	}
+	for len(all) < 6 {
+		if payload := golden.Build(random, table, random.Table(table)); len(payload) < 1500 {
+			all = append(all, payload)
+		}
+	}
+	return all
+}
+
+// within fails when fn takes long or allocates much.
+func within(t *testing.T, limit time.Duration, bytes uint64, fn func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	fn()
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; took > limit || used > bytes {
+		t.Fatalf("took %v and %d bytes, limits %v and %d", took, used, limit, bytes)
+	}
+}
+
+func TestEveryTruncation(t *testing.T) {
+	each(t, func(t *testing.T, s *subject) {
+		random := seeded(t, s.layout)
+		for _, table := range s.roots() {
+			for _, whole := range samples(s, random, table) {
+				if err := readAll(t, s, table, whole); err != nil {
+					t.Fatalf("a valid message: %v", err)
+				}
+				for n := range whole {
+					if readAll(t, s, table, whole[:n:n]) == nil {
+						t.Fatalf("%d bytes of %x are accepted", n, whole)
+					}
+					if n < 4 {
+						continue
+					}
+					cut := append([]byte(nil), whole[:n]...) // with a prefix that fits
+					binary.LittleEndian.PutUint32(cut, uint32(n-4))
+					_ = readAll(t, s, table, cut)
+				}
+			}
+		}
+	})
+}
+
+func TestEverySingleByteChange(t *testing.T) {
+	each(t, func(t *testing.T, s *subject) {
+		random := seeded(t, s.layout)
+		for _, table := range s.roots() {
+			for _, whole := range samples(s, random, table) {
+				stride := 1 + len(whole)/150 // every value for small messages, samples for others
+				changed := append([]byte(nil), whole...)
+				within(t, time.Minute, 1<<36, func() {
+					for i := range whole {
+						for v := random.IntN(stride); v < 256; v += stride {
+							changed[i] = byte(v)
+							_ = readAll(t, s, table, changed)
+						}
+						changed[i] = whole[i]
+					}
+				})
+			}
+		}
+	})
+}
+
+// Single messages that were made to cost: each must fail or end at once, in
+// memory bounded by its own length.
+func TestCostlyMessages(t *testing.T) {
+	each(t, func(t *testing.T, s *subject) {
+		random := seeded(t, s.layout)
+		for _, table := range s.roots() {
+			for _, whole := range samples(s, random, table) {
+				for i := 4; i+4 <= len(whole); i++ {
+					for _, x := range []uint32{0x7fffffff, 0x80000000, 0xffffffff, 0x3fffffff, 0x20000000, 0, 4, 0xfffffffc} {
+						changed := append([]byte(nil), whole...)
+						binary.LittleEndian.PutUint32(changed[i:], x)
+						if i%16 != 0 {
+							_ = readAll(t, s, table, changed)
+							continue
+						}
+						within(t, 5*time.Second, uint64(len(whole))*4000+1<<20, func() { _ = readAll(t, s, table, changed) })
+					}
+				}
+			}
+		}
+	})
+}
+
+// Mutated messages: what the C++ verifier accepts we read too, unless its text
+// is bad or it is a bomb; and TypeScript says the same as Go, word for word.
+func TestMutationsAgainstVerifierAndTypeScript(t *testing.T) {
+	each(t, func(t *testing.T, s *subject) {
+		verifier := golden.StartVerifier(t, s.schema)
+		node := golden.StartNode(t, s.layout, s.schema, s.file(t, "index.ts"))
+		random := seeded(t, s.layout)
+		accepted, refused := 0, 0
+		for _, table := range s.roots() {
+			name := s.layout.Tables[table].Name
+			all := samples(s, random, table)
+			for range 1500 {
+				payload := mutate(random.Rand, all[random.IntN(len(all))])
+				err := readAll(t, s, table, payload)
+				if err == nil {
+					accepted++
+				} else {
+					refused++
+				}
+				if ts := node.Check(t, table, payload); text(ts) != text(err) {
+					t.Fatalf("Go says %v, TypeScript %v, of %s %x", err, ts, name, payload)
+				}
+				if err != nil && verifier.Accepts(t, name, payload) && !ownRule(err) {
+					t.Fatalf("%v, but the C++ verifier accepts %s %x", err, name, payload)
+				}
+			}
+		}
+		if accepted == 0 || refused == 0 {
+			t.Errorf("%d accepted and %d refused: the mutations test nothing", accepted, refused)
+		}
+	})
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// ownRule reports whether err is about what the C++ verifier leaves open: text,
+// what a message expands to, vtables without room for their two sizes, fields
+// that lie over a table's first four bytes, and elements that refer to
+// themselves or backwards.
+func ownRule(err error) bool {
+	for _, reason := range []string{"not valid UTF-8", "far larger than its buffer", "more tables than the buffer",
+		"vtable has a wrong size", "the field reaches outside", "]: an offset points outside"} {
+		if strings.Contains(err.Error(), reason) {
+			return true
+		}
+	}
+	return false
+}
+
+func mutate(r *rand.Rand, whole []byte) []byte {
+	b := append([]byte(nil), whole...)
+	for range 1 + r.IntN(3) {
+		at := 4 + r.IntN(len(b)-4)
+		switch r.IntN(5) {
+		case 0:
+			b[at] = byte(r.Uint32())
+		case 1:
+			b[at] ^= 1 << r.IntN(8)
+		case 2: // a small number where offsets and vtables are
+			at = 4 + r.IntN(min(len(b)-4, 64))
+			b[at] = byte(r.IntN(len(b)))
+		case 3: // one reference in place of another
+			from := 4 + r.IntN(len(b)-4)
+			copy(b[at:], b[from:min(from+4, len(b))])
+		default: // cut
+			b = b[:max(8, len(b)-r.IntN(8))]
+			binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
+		}
+	}
+	return b
+}
+
+// FuzzDecode reads the bytes as every root table of the schema: the first byte
+// chooses which.
+func FuzzDecode(f *testing.F) {
+	var all []*subject
+	for _, name := range []string{"market", "seismic", "control", "kinds"} {
+		s := load(f, name)
+		random := golden.NewRandom(s.layout, 1)
+		for i, table := range s.roots() {
+			for _, payload := range samples(s, random, table)[:2] {
+				f.Add(byte(len(all)), byte(i), payload)
+			}
+		}
+		all = append(all, s)
+	}
+	f.Fuzz(func(t *testing.T, schema, root byte, payload []byte) {
+		s := all[int(schema)%len(all)]
+		roots := s.roots()
+		table := roots[int(root)%len(roots)]
+		if readAll(t, s, table, payload) != nil {
+			return
+		}
+		// What was read is written again, to bytes that hold the same.
+		text, err := s.layout.AppendJSON(nil, table, payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.layout.EncodeJSON(nil, table, text)
+		if err != nil {
+			t.Fatalf("read %s, which cannot be written: %v", text, err)
+		}
+		if back, err := s.layout.AppendJSON(nil, table, again); err != nil || string(back) != string(text) {
+			t.Fatalf("%s became %s, %v", text, back, err)
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/session"
+)
+
+// conn is one connection. Its memory is what an idle client costs: keep it small.
+type conn struct {
+	server  *Server
+	session *hub.Session
+	net     net.Conn
+	raw     syscall.RawConn // nil: reads and writes block (TLS and others)
+	reader  *rawReader      // nil likewise
+	parser  ws.Parser
+	cursor  session.Cursor // guarded by the session
+
+	caps     atomic.Uint32
+	seen     atomic.Int64 // server ticks: when bytes came last
+	progress atomic.Int64 // when the socket took bytes last
+	gate     atomic.Pointer[chan struct{}]
+	timer    *time.Timer // of admission; the reader's
+
+	closing  atomic.Bool // a close frame is queued, by either side
+	dead     atomic.Bool // the socket is closed
+	flushing atomic.Bool // a flusher waits for the socket
+	paused   atomic.Bool // the reader waits for the hub or the writer
+
+	nova     bool // the client announced itself with ?nova=2
+	admitted atomic.Bool
+	greeted  bool  // a hello came; the reader's
+	deaf     bool  // a violation ended the parsing; the reader's
+	missed   uint8 // pings without an answer; the sweeper's
+}
+
+func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool) *conn {
+	c := &conn{server: s, session: session, net: nc, nova: nova}
+	c.parser = ws.NewParser(true, s.options.MaxMessageSize)
+	c.seen.Store(s.tick.Load())
+	c.progress.Store(s.tick.Load())
+	c.setUpSocket()
+	session.Attach(c, &c.cursor)
+	return c
+}
+
+// Caps implements hub.Peer.
+func (c *conn) Caps() hub.Caps { return hub.Caps(c.caps.Load()) }
+
+// closeTime is how long a connection may take for the closing handshake.
+const closeTime = 5 * time.Second
+
+// Close implements hub.Peer: it queues a close frame, behind the data for ends
+// that are not the client's fault, and leaves the rest to reader and flusher.
+func (c *conn) Close(code int, reason string) {
+	after := code == 1000 || code == 1001 || code == 1012
+	c.close(code, reason, after)
+}
+
+func (c *conn) close(code int, reason string, after bool) {
+	if !c.closing.CompareAndSwap(false, true) {
+		return
+	}
+	c.server.metrics.closed(code)
+	c.net.SetDeadline(time.Now().Add(closeTime))
+	c.session.CloseFrame(&c.cursor, ws.AppendClose(nil, code, reason), after)
+	c.Flush()
+}
+
+// cut closes the socket. Reader and flusher notice and end.
+func (c *conn) cut() {
+	c.dead.Store(true)
+	c.net.Close()
+	c.wake()
+}
+
+// wake lets a waiting reader look again.
+func (c *conn) wake() {
+	if gate := c.gate.Load(); gate != nil {
+		select {
+		case *gate <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// waitUntil parks the reader until ok or the connection is dead.
+func (c *conn) waitUntil(ok func() bool) {
+	if ok() {
+		return
+	}
+	gate := make(chan struct{}, 1)
+	c.gate.Store(&gate)
+	for !ok() && !c.dead.Load() {
+		<-gate
+	}
+	c.gate.Store(nil)
+}

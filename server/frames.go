@@ -1,0 +1,202 @@
+package server
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/session"
+	"github.com/ignex/nova/wire"
+	"github.com/ignex/nova/wire/control"
+)
+
+// Message implements ws.Handler: one message is one frame.
+func (c *conn) Message(op ws.Opcode, data []byte) error {
+	if c.closing.Load() {
+		return nil // nothing is handled behind a close
+	}
+	if op == ws.Text {
+		return &ws.CloseError{Code: 1003, Reason: "text frame received"}
+	}
+	head, payload, err := wire.ParseFrame(data)
+	if err != nil || head.Trailer {
+		c.session.Undecodable()
+		return nil
+	}
+	if head.ID == control.HelloID {
+		return c.hello(payload)
+	}
+	if !c.admitted.Load() {
+		if c.nova {
+			return &ws.CloseError{Code: 1002, Reason: "no hello"}
+		}
+		c.admit(0)
+	}
+	return c.route(head.ID, payload)
+}
+
+// Control implements ws.Handler.
+func (c *conn) Control(op ws.Opcode, data []byte) error {
+	switch op {
+	case ws.Ping:
+		c.session.Ahead(&c.cursor, session.SocketPong, ws.AppendFrame(nil, ws.Pong, data))
+		c.Flush()
+	case ws.Close:
+		if c.closing.CompareAndSwap(false, true) {
+			code, _, _ := ws.ParseClose(data)
+			c.server.metrics.closed(code)
+			c.net.SetDeadline(time.Now().Add(closeTime))
+			if code == ws.CodeNoStatus {
+				code = ws.CodeNormal
+			}
+			c.session.CloseFrame(&c.cursor, ws.AppendClose(nil, code, ""), false)
+			c.Flush()
+		}
+		return errPeerClosed
+	}
+	return nil
+}
+
+// hello takes the client's hello: the first fixes the capabilities and admits, a
+// later one only asks to resume.
+func (c *conn) hello(payload []byte) error {
+	var m control.Hello
+	if m.UnmarshalNova(payload) != nil {
+		c.session.Undecodable()
+		return nil
+	}
+	c.server.metrics.control.Add(1)
+	if m.Version != wire.Version {
+		return &ws.CloseError{Code: 1002, Reason: "wire version mismatch"}
+	}
+	if c.admitted.Load() {
+		if m.LastSeq > 0 {
+			return c.resume(m.LastSeq)
+		}
+		return nil
+	}
+	if slices.Contains(m.Caps, capTopics) {
+		c.caps.Store(uint32(hub.CapTopics))
+	}
+	c.admit(m.LastSeq)
+	return nil
+}
+
+func (c *conn) resume(lastSeq int64) error {
+	if !c.session.Resume(&c.cursor, lastSeq) {
+		return &ws.CloseError{Code: 1008, Reason: "too many resumes"}
+	}
+	c.Flush()
+	return nil
+}
+
+// route handles control frames and hands the others to the hub. The ids that only
+// a server sends are counted and ignored.
+func (c *conn) route(id uint32, payload []byte) error {
+	var err error
+	switch id {
+	case control.SubscribeID:
+		var m control.Subscribe
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session.Subscribe(hub.SubscribeRequest{Topic: m.Topic})
+		}
+	case control.UnsubscribeID:
+		var m control.Unsubscribe
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session.Unsubscribe(m.Topic)
+		}
+	case control.JoinGroupID:
+		var m control.JoinGroup
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session.EnterGroup(m.Group)
+		}
+	case control.LeaveGroupID:
+		var m control.LeaveGroup
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session.ExitGroup(m.Group)
+		}
+	case control.SnapshotRequestID:
+		var m control.SnapshotRequest
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session.Snapshot(m.Topic, m.FromSeq)
+		}
+	case control.TopicSubscribeID:
+		err = c.topicSubscribe(payload)
+	case control.PingID:
+		err = c.ping(payload)
+	case control.ResumeID:
+		var m control.Resume
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.server.metrics.control.Add(1)
+			return c.resume(m.LastSeq)
+		}
+	case control.RpcCallID:
+		err = c.rpcCall(payload)
+	case control.WelcomeID, control.PongID, control.ResumedID, control.RpcResultID,
+		control.TopicSubscribedID, control.TopicRejectedID, control.TopicUnsubscribedID:
+	default:
+		c.application(id, payload)
+		return nil
+	}
+	if err != nil {
+		c.session.Undecodable()
+		return nil
+	}
+	c.server.metrics.control.Add(1)
+	return nil
+}
+
+// application hands an event to the hub, which may make the reader wait.
+func (c *conn) application(id uint32, payload []byte) {
+	c.paused.Store(true)
+	c.session.Inbound(id, payload)
+	c.paused.Store(false)
+	c.seen.Store(c.server.tick.Load())
+}
+
+func (c *conn) topicSubscribe(payload []byte) error {
+	if c.Caps()&hub.CapTopics == 0 {
+		return nil // the capability is off: ignored like any control frame out of place
+	}
+	var m control.TopicSubscribe
+	if err := m.UnmarshalNova(payload); err != nil {
+		return err
+	}
+	c.session.Subscribe(hub.SubscribeRequest{
+		Topic: m.Topic, Positioned: true, ID: m.ID, Epoch: m.Epoch, Offset: m.Offset, Limit: m.Limit,
+	})
+	return nil
+}
+
+func (c *conn) ping(payload []byte) error {
+	var m control.Ping
+	if err := m.UnmarshalNova(payload); err != nil {
+		return err
+	}
+	pong := control.Pong{Ts: m.Ts}
+	frame, err := pong.AppendFrame(nil)
+	if err != nil {
+		return err
+	}
+	c.session.Ahead(&c.cursor, session.Pong, ws.AppendFrame(nil, ws.Binary, frame))
+	c.Flush()
+	return nil
+}
+
+// rpcCall answers calls of the base protocol. Its answer keeps its place among
+// the events.
+func (c *conn) rpcCall(payload []byte) error {
+	var m control.RpcCall
+	if err := m.UnmarshalNova(payload); err != nil {
+		return err
+	}
+	result := control.RpcResult{ID: m.ID, Err: "no handler for " + m.Name}
+	frame, err := result.AppendFrame(nil)
+	if err != nil {
+		return err
+	}
+	c.session.InOrder(&c.cursor, ws.AppendFrame(nil, ws.Binary, frame))
+	c.Flush()
+	return nil
+}

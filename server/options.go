@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/ignex/nova/hub"
+)
+
+// Options configure a server. The zero value works.
+type Options struct {
+	// Authenticate decides who a connection is. An error or a panic denies it.
+	// Default: everyone, anonymous.
+	Authenticate func(ctx context.Context, c Credentials) (Identity, error)
+	// Token is a bearer token that every upgrade must carry, compared in constant
+	// time. With Authenticate set too, both must pass. Default none.
+	Token string
+	// AdminToken opens the administrative routes. Without it, and without
+	// AuthorizeAdmin, they answer 404. Default none.
+	AdminToken string
+	// AuthorizeAdmin decides about a request that brings no valid AdminToken.
+	// Default: denied.
+	AuthorizeAdmin func(r *http.Request) error
+	// Origins are the browser origins allowed to connect, exact or as patterns
+	// such as https://*.example.com; "*" allows all. Default: the same host only.
+	Origins []string
+
+	MaxConnections int     // default 0 = unlimited
+	AcceptRate     float64 // upgrades per second; default 1,000, negative = unlimited
+	AcceptBurst    int     // default 2,000
+	MaxMessageSize int     // bytes of one message; default 64 KiB
+	// MaxUndecodable is the number of malformed frames after which a connection is
+	// closed; default 16, negative = unlimited.
+	MaxUndecodable   int
+	HandshakeTimeout time.Duration // for the hello of nova clients; default 10 s
+	// Heartbeat is the silence after which a WebSocket ping is sent; after two
+	// that brought nothing the connection is dead. Default 25 s, negative = off.
+	Heartbeat  time.Duration
+	WriteStall time.Duration // no byte accepted while some are unsent; default 30 s
+	Logger     *slog.Logger  // default silent
+}
+
+// Credentials are what an upgrade brings along.
+type Credentials struct {
+	Request *http.Request
+	Token   string // of the Authorization header, "" = none
+}
+
+// Identity is who a connection is.
+type Identity = hub.Identity
+
+func (o *Options) setDefaults() error {
+	for _, d := range []struct {
+		p    *time.Duration
+		def  time.Duration
+		name string
+	}{
+		{&o.HandshakeTimeout, 10 * time.Second, "HandshakeTimeout"},
+		{&o.WriteStall, 30 * time.Second, "WriteStall"},
+	} {
+		if *d.p == 0 {
+			*d.p = d.def
+		}
+		if *d.p < 0 {
+			return fmt.Errorf("server: Options.%s is %v; it must be positive", d.name, *d.p)
+		}
+	}
+	if o.Heartbeat == 0 {
+		o.Heartbeat = 25 * time.Second
+	}
+	if o.AcceptRate == 0 {
+		o.AcceptRate = 1000
+	}
+	if o.AcceptBurst == 0 {
+		o.AcceptBurst = 2000
+	}
+	if o.MaxMessageSize == 0 {
+		o.MaxMessageSize = 64 << 10
+	}
+	if o.MaxUndecodable == 0 {
+		o.MaxUndecodable = 16
+	}
+	if o.MaxConnections < 0 || o.AcceptBurst < 0 || o.MaxMessageSize < 0 {
+		return errors.New("server: Options.MaxConnections, AcceptBurst and MaxMessageSize must not be negative")
+	}
+	for _, pattern := range o.Origins {
+		if err := checkOrigin(pattern); err != nil {
+			return err
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ignex/nova/internal/ws"
+)
+
+// readSize is the buffer borrowed while reading.
+const readSize = 16 << 10
+
+var readBuffers = sync.Pool{New: func() any { return new([readSize]byte) }}
+
+// errPeerClosed ends the reader after the client's close frame.
+var errPeerClosed = errors.New("closed by the client")
+
+// read is the goroutine of a connection: it waits for bytes and hands them on.
+func (c *conn) read(early []byte) {
+	defer c.finish()
+	c.timer = c.admissionTimer()
+	if len(early) > 0 && !c.feed(early) {
+		return
+	}
+	if c.raw == nil {
+		c.readBlocking()
+		return
+	}
+	for {
+		if !c.reader.wait(c.raw) {
+			return
+		}
+		more := c.feed(c.reader.buf[:c.reader.n])
+		c.reader.release()
+		if !more {
+			return
+		}
+	}
+}
+
+func (c *conn) readBlocking() {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := c.net.Read(buf)
+		if n > 0 && !c.feed(buf[:n]) || err != nil {
+			return
+		}
+	}
+}
+
+// feed takes bytes of the client; false ends the reader.
+func (c *conn) feed(b []byte) bool {
+	c.seen.Store(c.server.tick.Load())
+	err := c.parser.Feed(b, c)
+	if err == nil {
+		if c.session.Full(&c.cursor) {
+			c.paused.Store(true)
+			c.waitUntil(func() bool { return !c.session.Full(&c.cursor) })
+			c.paused.Store(false)
+			c.seen.Store(c.server.tick.Load())
+		}
+		return !c.dead.Load()
+	}
+	var end *ws.CloseError
+	if errors.As(err, &end) {
+		// What still comes is read and dropped until the client hangs up too, or the
+		// deadline of the closing handshake passes: closing with bytes unread would
+		// reset the connection and lose the close frame.
+		c.Close(end.Code, end.Reason)
+		if !c.deaf {
+			c.deaf = true
+			c.waitUntil(func() bool { return c.session.Drained(&c.cursor) })
+			if half, ok := c.net.(interface{ CloseWrite() error }); ok {
+				half.CloseWrite()
+			}
+		}
+		return !c.dead.Load()
+	}
+	if errors.Is(err, errPeerClosed) {
+		c.waitUntil(func() bool { return c.session.Drained(&c.cursor) })
+	}
+	return false
+}
+
+// finish ends the connection and its session.
+func (c *conn) finish() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.cut()
+	if !c.closing.Swap(true) {
+		c.server.metrics.closed(1006)
+	}
+	c.session.End()
+	c.server.remove(c)
+}
+
+// admitAfter is when a client that sends nothing is admitted.
+const admitAfter = time.Second
+
+// admissionTimer closes a nova client that says no hello, and admits others that
+// say nothing.
+func (c *conn) admissionTimer() *time.Timer {
+	if c.nova {
+		return time.AfterFunc(c.server.options.HandshakeTimeout, func() {
+			if !c.admitted.Load() {
+				c.Close(1002, "no hello")
+			}
+		})
+	}
+	return time.AfterFunc(admitAfter, func() { c.admit(0) })
+}
+
+// admit opens the session for data, once.
+func (c *conn) admit(lastSeq int64) {
+	if !c.admitted.CompareAndSwap(false, true) {
+		return
+	}
+	if err := c.session.Admit(&c.cursor, lastSeq); err != nil {
+		c.Close(1012, "service restart")
+		return
+	}
+	c.Flush()
+}

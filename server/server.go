@@ -1,0 +1,222 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/wire/control"
+)
+
+// Server is the http.Handler that upgrades requests to connections of one hub.
+// Mount it where clients connect, usually at /ws, and Routes beside it. All
+// methods may be called from any goroutine.
+type Server struct {
+	hub     *hub.Hub
+	options Options
+	hello   []byte // the first message to every client
+	started time.Time
+	rate    bucket
+	metrics counters
+
+	open atomic.Int64 // connections and upgrades under way
+	tick atomic.Int64 // unix milliseconds, as the sweeper saw them last
+
+	mu       sync.Mutex
+	conns    map[*conn]struct{}
+	draining bool
+	stopped  bool // no goroutine is started any more
+	idle     chan struct{} // closed when draining and nothing is left
+
+	stop context.CancelFunc
+	wg   sync.WaitGroup // sweeper, readers, flushers
+}
+
+// New makes a server for a hub, which it does not close. The error says which
+// option is wrong.
+func New(h *hub.Hub, options Options) (*Server, error) {
+	if h == nil {
+		return nil, errors.New("server: New needs a hub")
+	}
+	if err := options.setDefaults(); err != nil {
+		return nil, err
+	}
+	hello := control.Hello{Version: 2, Caps: []string{capTopics, "schema/" + h.Schema().Fingerprint()}}
+	frame, err := hello.AppendFrame(nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		hub:     h,
+		options: options,
+		hello:   ws.AppendFrame(nil, ws.Binary, frame),
+		started: time.Now(),
+		conns:   map[*conn]struct{}{},
+	}
+	s.rate.rate, s.rate.burst = options.AcceptRate, float64(options.AcceptBurst)
+	s.tick.Store(time.Now().UnixMilli())
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	s.wg.Go(func() { s.sweep(ctx) })
+	return s, nil
+}
+
+// Hub returns the hub the server serves.
+func (s *Server) Hub() *hub.Hub { return s.hub }
+
+// capTopics is the capability of acknowledged subscriptions and positions.
+const capTopics = "topics/1"
+
+// enter counts an upgrade in; false while draining.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return false
+	}
+	s.open.Add(1)
+	return true
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open.Add(-1) == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
+	}
+}
+
+// start makes the connection of an accepted upgrade and leaves it to its own
+// goroutine. It returns false when there is none.
+func (s *Server) start(w http.ResponseWriter, r *http.Request, identity Identity, key string) bool {
+	session, err := s.hub.Open(r.Context(), identity, max(s.options.MaxUndecodable, 0))
+	if err != nil {
+		s.options.Logger.Warn("connection refused by the hub", "remote", r.RemoteAddr, "error", err)
+		s.refuse(w, r, refuseDraining)
+		return false
+	}
+	welcome := control.Welcome{ClientID: session.ID(), Groups: session.Groups()}
+	frame, err := welcome.AppendFrame(nil)
+	if err != nil {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return false
+	}
+	nc, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "this HTTP server cannot hand over its connection", http.StatusInternalServerError)
+		return false
+	}
+	var early []byte // what the client sent without waiting for the answer
+	if n := rw.Reader.Buffered(); n > 0 {
+		early, _ = rw.Reader.Peek(n)
+		early = append([]byte(nil), early...)
+	}
+	c := newConn(s, session, nc, r.URL.Query().Get("nova") == "2")
+	out := append(switching(key), s.hello...)
+	out = ws.AppendFrame(out, ws.Binary, frame)
+	nc.SetWriteDeadline(time.Now().Add(s.options.HandshakeTimeout))
+	if _, err := nc.Write(out); err != nil {
+		nc.Close()
+		return false
+	}
+	nc.SetWriteDeadline(time.Time{})
+	if !s.add(c) {
+		c.Close(1012, "service restart")
+	}
+	s.wg.Go(func() { c.read(early) })
+	return true
+}
+
+// add lists the connection; false when a shutdown has begun since its upgrade.
+func (s *Server) add(c *conn) bool {
+	s.metrics.accepted.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns[c] = struct{}{}
+	return !s.draining
+}
+
+// remove ends the listing of a connection.
+func (s *Server) remove(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	s.leave()
+}
+
+func (s *Server) list() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	conns := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	return conns
+}
+
+// drain refuses new connections and returns a channel that is closed when none
+// is left.
+func (s *Server) drain() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draining = true
+	idle := make(chan struct{})
+	if s.open.Load() == 0 {
+		close(idle)
+		return idle
+	}
+	if s.idle == nil {
+		s.idle = idle
+	}
+	return s.idle
+}
+
+// Shutdown refuses new connections, closes the present ones with 1012 behind what
+// they have queued, and waits until all are gone, at most within ctx: then it
+// cuts them off and returns the error of ctx. No goroutine of the server is left
+// when it returns. It does not close the hub.
+func (s *Server) Shutdown(ctx context.Context) error {
+	idle := s.drain()
+	for _, c := range s.list() {
+		c.Close(1012, "service restart")
+	}
+	var err error
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	s.Close()
+	return err
+}
+
+// Close cuts all connections off at once and waits for the server's goroutines.
+func (s *Server) Close() {
+	idle := s.drain()
+	for _, c := range s.list() {
+		c.cut()
+	}
+	<-idle
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
+	s.stop()
+	s.wg.Wait()
+}
+
+// spawn starts a goroutine that Close waits for; false when that is over.
+func (s *Server) spawn(fn func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false
+	}
+	s.wg.Go(fn)
+	return true
+}

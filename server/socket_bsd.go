@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package server
+
+import "syscall"
+
+func limitUnsent(syscall.RawConn) {}

@@ -1,0 +1,27 @@
+//go:build !unix
+
+package server
+
+import (
+	"errors"
+	"syscall"
+)
+
+// Without Unix file descriptors every connection takes the ordinary path.
+func (c *conn) setUpSocket() {}
+
+type rawReader struct {
+	buf *[readSize]byte
+	n   int
+}
+
+func (r *rawReader) wait(syscall.RawConn) bool { return false }
+func (r *rawReader) release()                  {}
+
+func (w *writer) writeOnce(uintptr) bool { return true }
+
+func (w *writer) try(syscall.RawConn, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func (c *conn) waitWritable(func(func([]byte) (int, error)) bool) error {
+	return errors.ErrUnsupported
+}

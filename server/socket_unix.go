@@ -1,0 +1,126 @@
+//go:build unix
+
+package server
+
+import (
+	"net"
+	"syscall"
+)
+
+// setUpSocket takes the fast path where the file descriptor is the connection:
+// plain TCP and Unix sockets. Anything wrapped, TLS above all, must not be
+// bypassed.
+func (c *conn) setUpSocket() {
+	var sc syscall.Conn
+	switch nc := c.net.(type) {
+	case *net.TCPConn:
+		sc = nc
+	case *net.UnixConn:
+		sc = nc
+	default:
+		return
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return
+	}
+	limitUnsent(raw)
+	c.raw = raw
+	c.reader = newRawReader()
+}
+
+// rawReader reads from a file descriptor and holds a buffer only between a read
+// that brought something and release.
+type rawReader struct {
+	buf  *[readSize]byte
+	n    int
+	err  error
+	once func(fd uintptr) bool
+}
+
+func newRawReader() *rawReader {
+	r := new(rawReader)
+	r.once = r.readOnce
+	return r
+}
+
+// wait parks until there are bytes; false at the end of the connection.
+func (r *rawReader) wait(raw syscall.RawConn) bool {
+	if err := raw.Read(r.once); err != nil || r.n <= 0 {
+		r.release()
+		return false
+	}
+	return true
+}
+
+func (r *rawReader) release() {
+	if r.buf != nil {
+		readBuffers.Put(r.buf)
+		r.buf = nil
+	}
+}
+
+func (r *rawReader) readOnce(fd uintptr) bool {
+	buf := readBuffers.Get().(*[readSize]byte)
+	for {
+		n, err := syscall.Read(int(fd), buf[:])
+		switch err {
+		case syscall.EINTR:
+			continue
+		case syscall.EAGAIN:
+			readBuffers.Put(buf)
+			return false
+		}
+		r.buf, r.n, r.err = buf, n, err
+		return true
+	}
+}
+
+// try makes one write without waiting and returns what the socket took.
+func (w *writer) try(raw syscall.RawConn, b []byte) (int, error) {
+	w.pending, w.n, w.err = b, 0, nil
+	err := raw.Write(w.once)
+	w.pending = nil
+	if err == nil {
+		err = w.err
+	}
+	return w.n, err
+}
+
+func (w *writer) writeOnce(fd uintptr) bool {
+	w.n, w.err = writeFD(fd, w.pending)
+	return true
+}
+
+// writeFD writes what the socket takes now; 0 without an error when it is full.
+func writeFD(fd uintptr, b []byte) (int, error) {
+	for {
+		n, err := syscall.Write(int(fd), b)
+		switch err {
+		case nil:
+			return n, nil
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return 0, nil
+		default:
+			return 0, err
+		}
+	}
+}
+
+// waitWritable calls turn whenever the socket may take bytes, until it is done.
+// turn must write until the socket is full: only then readiness is told again.
+func (c *conn) waitWritable(turn func(try func([]byte) (int, error)) (done bool)) error {
+	var failed error
+	err := c.raw.Write(func(fd uintptr) bool {
+		return turn(func(b []byte) (int, error) {
+			n, err := writeFD(fd, b)
+			failed = err
+			return n, err
+		})
+	})
+	if err == nil {
+		err = failed
+	}
+	return err
+}

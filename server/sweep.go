@@ -1,0 +1,63 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/session"
+)
+
+// sweep is the one timer of all connections: it keeps the coarse clock, pings
+// those that are silent and ends those that are dead or stalled.
+func (s *Server) sweep(ctx context.Context) {
+	every := time.Second
+	for _, d := range []time.Duration{s.options.Heartbeat / 4, s.options.WriteStall / 4} {
+		if d > 0 {
+			every = min(every, d)
+		}
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var ping = ws.AppendFrame(nil, ws.Ping, nil)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			s.tick.Store(now.UnixMilli())
+			for _, c := range s.list() {
+				c.check(now, ping)
+			}
+		}
+	}
+}
+
+// check looks at one connection.
+func (c *conn) check(now time.Time, ping []byte) {
+	o := &c.server.options
+	if c.flushing.Load() && now.UnixMilli()-c.progress.Load() > o.WriteStall.Milliseconds() {
+		if !c.closing.Swap(true) {
+			c.server.metrics.closed(1013) // cannot be told: the socket takes nothing
+		}
+		c.cut()
+		return
+	}
+	if o.Heartbeat <= 0 || c.closing.Load() || c.paused.Load() {
+		return // a connection that is not read is not declared dead
+	}
+	silent := now.UnixMilli() - c.seen.Load()
+	beat := o.Heartbeat.Milliseconds()
+	switch due := silent / beat; {
+	case due == 0:
+		c.missed = 0
+	case due >= 3:
+		c.server.metrics.closed(1006)
+		c.closing.Store(true)
+		c.cut()
+	case due > int64(c.missed):
+		c.missed = uint8(due)
+		c.session.Ahead(&c.cursor, session.Plain, ping)
+		c.Flush()
+	}
+}

@@ -1,0 +1,195 @@
+package server
+
+import (
+	"crypto/sha1"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ignex/nova/internal/ws"
+)
+
+// refusal is why a connection is not accepted: as an HTTP status, and as a close
+// code for clients that announced themselves with ?nova=2, because browsers show
+// nothing of an HTTP refusal.
+type refusal struct {
+	status int
+	code   int // 0 = always HTTP
+	text   string
+}
+
+var (
+	refuseDraining = &refusal{http.StatusServiceUnavailable, 1013, "server is shutting down"}
+	refuseFull     = &refusal{http.StatusServiceUnavailable, 1013, "too many connections"}
+	refuseRate     = &refusal{http.StatusServiceUnavailable, 0, "too many new connections"}
+	refuseOrigin   = &refusal{http.StatusForbidden, 0, "origin not allowed"}
+	refuseToken    = &refusal{http.StatusUnauthorized, 4401, "token missing or not valid"}
+	refuseAuth     = &refusal{http.StatusUnauthorized, 4401, "not authenticated"}
+)
+
+// ServeHTTP upgrades a request to a connection.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor > 1 {
+		http.Error(w, "WebSocket needs HTTP/1.1 here", http.StatusHTTPVersionNotSupported)
+		return
+	}
+	if !s.enter() {
+		s.refuse(w, r, refuseDraining)
+		return
+	}
+	started := false
+	defer func() {
+		if !started {
+			s.leave()
+		}
+	}()
+	identity, no := s.gates(r)
+	if no != nil {
+		s.refuse(w, r, no)
+		return
+	}
+	key, err := checkUpgrade(r)
+	if err != nil {
+		if errors.Is(err, errOldVersion) {
+			w.Header().Set("Sec-WebSocket-Version", "13")
+		}
+		s.metrics.refused.Add(1)
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	started = s.start(w, r, identity, key)
+}
+
+// gates runs the checks in their order: limits, origin, token, authentication.
+func (s *Server) gates(r *http.Request) (Identity, *refusal) {
+	if most := s.options.MaxConnections; most > 0 && s.open.Load() > int64(most) {
+		return Identity{}, refuseFull
+	}
+	if !s.rate.take(time.Now()) {
+		return Identity{}, refuseRate
+	}
+	if !s.originAllowed(r) {
+		return Identity{}, refuseOrigin
+	}
+	token := bearer(r)
+	if want := s.options.Token; want != "" && !equal(token, want) {
+		return Identity{}, refuseToken
+	}
+	if s.options.Authenticate == nil {
+		return Identity{}, nil
+	}
+	identity, err := s.authenticate(r, token)
+	if err != nil {
+		s.options.Logger.Info("connection not authenticated", "remote", r.RemoteAddr, "error", err)
+		return Identity{}, refuseAuth
+	}
+	return identity, nil
+}
+
+func (s *Server) authenticate(r *http.Request, token string) (identity Identity, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return s.options.Authenticate(r.Context(), Credentials{Request: r, Token: token})
+}
+
+// bearer returns the token of the Authorization header.
+func bearer(r *http.Request) string {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// refuse answers an upgrade that is not accepted.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
+	s.metrics.refused.Add(1)
+	if no.code != 0 && r.URL.Query().Get("nova") == "2" {
+		if key, err := checkUpgrade(r); err == nil {
+			s.refuseUpgraded(w, key, no)
+			return
+		}
+	}
+	if no.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	http.Error(w, no.text, no.status)
+}
+
+// refuseUpgraded accepts the handshake only to say why not.
+func (s *Server) refuseUpgraded(w http.ResponseWriter, key string, no *refusal) {
+	nc, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, no.text, no.status)
+		return
+	}
+	defer nc.Close()
+	nc.SetDeadline(time.Now().Add(refuseTime))
+	out := ws.AppendClose(switching(key), no.code, no.text)
+	if _, err := nc.Write(out); err != nil {
+		return
+	}
+	// Wait for the peer's close: closing with its bytes unread would reset the
+	// connection, and the reason with it.
+	if t, ok := nc.(*net.TCPConn); ok {
+		t.CloseWrite()
+	}
+	buf := make([]byte, 512)
+	for read := 0; read < 1<<16; {
+		n, err := nc.Read(buf)
+		if err != nil {
+			return
+		}
+		read += n
+	}
+}
+
+// refuseTime bounds how long a refused client may take to go.
+const refuseTime = 2 * time.Second
+
+var errOldVersion = errors.New("bad upgrade: Sec-WebSocket-Version must be 13")
+
+// checkUpgrade returns the key of a valid handshake (RFC 6455, section 4.2.1).
+func checkUpgrade(r *http.Request) (key string, err error) {
+	switch {
+	case r.Method != http.MethodGet:
+		return "", fmt.Errorf("bad upgrade: method %s, want GET", r.Method)
+	case !hasToken(r.Header, "Connection", "upgrade") || !hasToken(r.Header, "Upgrade", "websocket"):
+		return "", errors.New("bad upgrade: this address speaks WebSocket only (Connection: Upgrade, Upgrade: websocket)")
+	case r.Header.Get("Sec-WebSocket-Version") != "13":
+		return "", errOldVersion
+	}
+	key = r.Header.Get("Sec-WebSocket-Key")
+	if raw, err := base64.StdEncoding.DecodeString(key); err != nil || len(raw) != 16 {
+		return "", errors.New("bad upgrade: Sec-WebSocket-Key is not 16 bytes in base64")
+	}
+	return key, nil
+}
+
+func hasToken(h http.Header, name, token string) bool {
+	for _, line := range h.Values(name) {
+		for part := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(part), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// switching returns the 101 response for a key.
+func switching(key string) []byte {
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return []byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+		"Sec-WebSocket-Accept: " + base64.StdEncoding.EncodeToString(sum[:]) + "\r\n\r\n")
+}

@@ -1,0 +1,114 @@
+package server
+
+import "sync"
+
+// writeSize is the most one write takes. A small write costs about as much as
+// one of this size.
+const writeSize = 64 << 10
+
+// writer is what a write needs, borrowed for its duration.
+type writer struct {
+	buf     [writeSize]byte
+	pending []byte // what the socket has not taken
+	n       int
+	err     error
+	once    func(fd uintptr) bool // bound once, so that no write allocates
+}
+
+var writers = sync.Pool{New: func() any {
+	w := new(writer)
+	w.once = w.writeOnce
+	return w
+}}
+
+// Flush implements hub.Peer: one non-blocking write of what is queued, as often
+// as the socket takes all of it. What it does not take is left to a flusher.
+func (c *conn) Flush() {
+	if c.raw == nil {
+		c.flushBlocking()
+		return
+	}
+	w := writers.Get().(*writer)
+	defer writers.Put(w)
+	for b := c.session.Begin(&c.cursor, w.buf[:0]); b != nil; {
+		n, err := w.try(c.raw, b)
+		if n > 0 {
+			c.took(n)
+		}
+		if err != nil {
+			c.session.Wrote(&c.cursor, n, len(b))
+			c.cut() // the write flag stays: nobody writes to a dead socket
+			return
+		}
+		if n < len(b) {
+			c.session.Wrote(&c.cursor, n, len(b))
+			c.flushing.Store(true)
+			c.server.spawn(c.flusher)
+			return
+		}
+		b = c.session.Next(&c.cursor, n, n, w.buf[:0])
+	}
+	c.wake()
+}
+
+// took counts bytes the socket accepted.
+func (c *conn) took(n int) {
+	c.server.metrics.sentBytes.Add(uint64(n))
+	c.progress.Store(c.server.tick.Load())
+}
+
+// flusher writes the rest to a socket that took less than it was offered. While
+// it waits it holds no buffer, only its place in the queue.
+func (c *conn) flusher() {
+	err := c.waitWritable(func(try func(b []byte) (int, error)) (done bool) {
+		w := writers.Get().(*writer)
+		defer writers.Put(w)
+		for b := c.session.Next(&c.cursor, 0, 0, w.buf[:0]); b != nil; {
+			n, err := try(b)
+			if n > 0 {
+				c.took(n)
+				c.wake()
+			}
+			if err != nil || n == 0 {
+				c.session.Wrote(&c.cursor, n, len(b))
+				return err != nil
+			}
+			b = c.session.Next(&c.cursor, n, len(b), w.buf[:0])
+		}
+		return true
+	})
+	c.flushing.Store(false)
+	if err != nil {
+		c.cut()
+	}
+	c.wake()
+}
+
+// flushBlocking writes from a goroutine of its own: such connections can make no
+// non-blocking write.
+func (c *conn) flushBlocking() {
+	w := writers.Get().(*writer)
+	b := c.session.Begin(&c.cursor, w.buf[:0])
+	if b == nil {
+		writers.Put(w)
+		return
+	}
+	c.flushing.Store(true)
+	c.server.spawn(func() {
+		defer writers.Put(w)
+		for b != nil {
+			n, err := c.net.Write(b)
+			if n > 0 {
+				c.took(n)
+			}
+			if err != nil {
+				c.session.Wrote(&c.cursor, n, len(b))
+				c.cut()
+				return
+			}
+			b = c.session.Next(&c.cursor, n, n, w.buf[:0])
+			c.wake()
+		}
+		c.flushing.Store(false)
+	})
+}

@@ -1,0 +1,133 @@
+package session
+
+// MaxAhead is the number of control frames that may wait in front of data.
+const MaxAhead = 16
+
+// Kind tells control frames apart where that matters.
+type Kind uint8
+
+// The kinds of control frames.
+const (
+	Plain      Kind = iota
+	Pong            // of a pong only the newest is worth sending
+	SocketPong      // the WebSocket pong, likewise
+)
+
+type control struct {
+	data []byte // a whole WebSocket message or control frame
+	at   uint64 // in order: goes before the frame of that number
+	kind Kind
+}
+
+// piece says which list the thing under way comes from.
+type piece uint8
+
+const (
+	pieceRing piece = iota
+	pieceAhead
+	pieceOrder
+)
+
+// place is a position in everything one socket has to write.
+type place struct {
+	next  uint64 // number of the next frame to write, or the one under way
+	off   int    // bytes of the thing under way that are done
+	ahead int    // control frames done, from the front of each list
+	order int
+	// frames and bytes first written on the way here
+	frames, bytes int
+	piece         piece // what is under way when off > 0
+}
+
+// closing says where the close frame stands; nothing is queued behind it.
+type closing uint8
+
+const (
+	open       closing = iota
+	closeNow           // last of ahead: data is not written any more
+	closeAfter         // last of order: what was queued goes first
+)
+
+// Cursor is where one socket stands in a queue, with the control frames that
+// belong to this socket. It belongs to the socket: a new one brings its own.
+//
+// Invariant: at ≤ to; they differ only between Fill and Wrote.
+type Cursor struct {
+	// Writing is the write flag: its holder alone writes to the socket.
+	Writing bool
+
+	at, to  place
+	flying  bool
+	closing closing
+	closed  bool // the close frame was written
+	ahead   []control
+	order   []control
+	bytes   int      // of order
+	rewind  uint64   // where the promised replay starts, 0 = none
+	waiting []uint64 // resumes behind a replay
+}
+
+// Ahead queues a control frame in front of data. A pong replaces one that is
+// still waiting. After a close frame nothing is queued.
+func (c *Cursor) Ahead(kind Kind, message []byte) {
+	if c.closing != open {
+		return
+	}
+	if kind != Plain {
+		for i := c.taken(); i < len(c.ahead); i++ {
+			if c.ahead[i].kind == kind {
+				c.ahead[i].data = message
+				return
+			}
+		}
+	}
+	c.ahead = append(c.ahead, control{data: message, kind: kind})
+}
+
+// taken returns how many frames of ahead are in a write under way.
+func (c *Cursor) taken() int {
+	n := c.to.ahead
+	if c.to.off > 0 && c.to.piece == pieceAhead {
+		n++
+	}
+	return n
+}
+
+// CloseNow queues a close frame in front of data; data is not written any more.
+func (c *Cursor) CloseNow(message []byte) {
+	if c.closing != open {
+		return
+	}
+	c.ahead = append(c.ahead, control{data: message})
+	c.closing = closeNow
+}
+
+// Closing reports whether a close frame is queued or written.
+func (c *Cursor) Closing() bool { return c.closing != open }
+
+// Closed reports whether the close frame went to the socket.
+func (c *Cursor) Closed() bool { return c.closed }
+
+// InOrder queues a control frame behind the frames queued so far, unnumbered
+// and without history.
+func (q *Queue) InOrder(c *Cursor, message []byte) {
+	if c.closing != open {
+		return
+	}
+	c.order = append(c.order, control{data: message, at: q.next})
+	c.bytes += len(message)
+}
+
+// CloseAfter queues a close frame behind everything queued so far.
+func (q *Queue) CloseAfter(c *Cursor, message []byte) {
+	if c.closing != open {
+		return
+	}
+	q.InOrder(c, message)
+	c.closing = closeAfter
+}
+
+// Full reports whether the socket should not be read until it took something.
+func (q *Queue) Full(c *Cursor) bool {
+	return len(c.ahead) >= MaxAhead || c.bytes > q.limits.UnsentBytes
+}
