@@ -1,0 +1,366 @@
+// Package client is the Go client: it holds one WebSocket connection to a nova
+// server, brings it back when it is lost, and hands frames to typed handlers
+// and iterators. Typed use goes through the descriptors of generated code:
+//
+//	conn, err := client.Dial(ctx, "ws://localhost:3000/ws", client.Options{Schema: market.Schema})
+//	sub, err := conn.Subscribe(ctx, "equities")
+//	for quote, err := range market.QuoteEvent.All(ctx, sub) { … }
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/wire"
+	"github.com/ignex/nova/wire/control"
+)
+
+// Conn is a client's connection, over as many sockets as it takes. All methods
+// may be called from any goroutine, before Connect too.
+//
+// Handlers, iterators and callbacks: handlers of one Conn run in order, one at a
+// time, on the goroutine that reads; a slow one slows the connection, a failing
+// or panicking one harms nobody else and is reported to OnError. Status, gap and
+// recovered callbacks run there too; error callbacks may come from any goroutine.
+type Conn struct {
+	url     string
+	options Options
+	queue   *queue
+	gate    gate // of the goroutine that reads
+	router  router
+	counts  counts
+
+	onStatus    callbacks[Status]
+	onError     callbacks[error]
+	onGap       callbacks[Gap]
+	onRecovered callbacks[bool]
+
+	ctx     context.Context // of handlers; ends with Close
+	cancel  context.CancelFunc
+	closing chan struct{} // closed by Close
+	done    chan struct{} // closed when all goroutines have ended
+	tried   chan struct{} // closed when the first attempt has an outcome
+
+	mu       sync.Mutex
+	status   Status
+	firstErr error // the outcome of the first attempt
+	started  bool
+	ended    bool // Close was called
+	socket   *socket
+	clientID string
+	ready    bool            // the socket has the server's hello
+	topicsOn bool            // and both sides want acknowledged subscriptions
+	groups   []string        // as the server last named them
+	joined   map[string]bool // groups to be in
+	topics   topicSet
+}
+
+// counts are the counters behind Stats.
+type counts struct {
+	connects, received, undecodable, unknown, duplicates, missing, stray, handlerErrors, expired atomic.Uint64
+}
+
+var _ nova.Conn = (*Conn)(nil)
+
+// errClosed is the cause of everything that Close ends.
+var errClosed = nova.Errorf(nova.Unavailable, "the client is closed")
+
+// New checks address and options and returns an idle connection. address is
+// ws:// or wss://; http:// and https:// mean the same. Errors have code Invalid.
+func New(address string, options Options) (*Conn, error) {
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	target, err := endpoint(address)
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{
+		url:     target,
+		options: options,
+		queue:   newQueue(options.Queue),
+		gate:    gate{maxFrames: options.Gate.MaxPending, maxBytes: options.MaxMessage},
+		closing: make(chan struct{}),
+		done:    make(chan struct{}),
+		tried:   make(chan struct{}),
+		joined:  map[string]bool{},
+	}
+	c.ctx, c.cancel = context.WithCancel(context.WithValue(context.Background(), insideKey{}, c))
+	c.topics.init()
+	c.router.init(options.Schema)
+	c.onStatus.add(options.OnStatus)
+	c.onError.add(options.OnError)
+	c.onGap.add(options.OnGap)
+	c.onRecovered.add(options.OnRecovered)
+	return c, nil
+}
+
+// Dial is New and Connect. When the first attempt fails it closes the connection
+// and returns the error; a program that wants to go on trying uses New.
+func Dial(ctx context.Context, address string, options Options) (*Conn, error) {
+	c, err := New(address, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Connect(ctx); err != nil {
+		return nil, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+	}
+	return c, nil
+}
+
+// Connect starts the connection, unless it was started, and waits for the
+// outcome of its first attempt. After an error the connection goes on trying
+// unless its status is Closed. ctx bounds the wait only. Errors carry a Code:
+// Unavailable, Unauthenticated, Denied, FailedPrecondition, or that of ctx.
+func (c *Conn) Connect(ctx context.Context) error {
+	c.mu.Lock()
+	if c.ended {
+		c.mu.Unlock()
+		return errClosed
+	}
+	if !c.started {
+		c.started = true
+		go c.run()
+	}
+	c.mu.Unlock()
+	select {
+	case <-c.tried:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.firstErr
+	case <-ctx.Done():
+		return fmt.Errorf("connect to %s: %w", c.url, ctx.Err())
+	}
+}
+
+// insideKey marks the context of handlers, which carries their Conn.
+type insideKey struct{}
+
+// Close sends what is queued, closes the socket with 1000 and waits for the
+// server's answer, at most 5 s or until ctx ends, then cuts the connection. It
+// returns nil when the goroutines of the connection have ended, and the error
+// of ctx when ctx ended before. With the context of a handler it does not wait,
+// as it would wait for that handler; callbacks, which have no context, must not
+// call it. It may be called again and from several goroutines.
+func (c *Conn) Close(ctx context.Context) error {
+	c.mu.Lock()
+	first := !c.ended
+	c.ended = true
+	idle := !c.started
+	c.started = true
+	c.mu.Unlock()
+	if first {
+		close(c.closing)
+		c.cancel()
+		c.endSubscriptions(errClosed)
+	}
+	if idle {
+		c.setStatus(Status{State: Closed})
+		close(c.done)
+	}
+	if ctx.Value(insideKey{}) == c {
+		return nil
+	}
+	patience := time.NewTimer(closeWait)
+	defer patience.Stop()
+	for {
+		select {
+		case <-c.done:
+			return nil
+		case <-patience.C:
+			c.cut()
+		case <-ctx.Done():
+			c.cut()
+			return fmt.Errorf("close client: %w", ctx.Err())
+		}
+	}
+}
+
+// cut closes the socket without the ceremony.
+func (c *Conn) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.socket != nil {
+		c.socket.conn.Close()
+	}
+}
+
+// endSubscriptions ends all of them, once no new one can be made.
+func (c *Conn) endSubscriptions(cause error) {
+	c.mu.Lock()
+	var subs []*Subscription
+	for _, t := range c.topics.byName {
+		subs = append(subs, t.subs...)
+	}
+	c.mu.Unlock()
+	for _, s := range subs {
+		s.end(cause)
+	}
+}
+
+// Status returns the present state and its cause.
+func (c *Conn) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status
+}
+
+// ClientID returns the id the server gave this client, "" before the first welcome.
+func (c *Conn) ClientID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.clientID
+}
+
+// Groups returns the groups the server named in its last welcome, sorted.
+func (c *Conn) Groups() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(slices.Values(c.groups))
+}
+
+// Stats returns the counters.
+func (c *Conn) Stats() Stats {
+	return Stats{
+		Connects: c.counts.connects.Load(), Received: c.counts.received.Load(),
+		Undecodable: c.counts.undecodable.Load(), Unknown: c.counts.unknown.Load(),
+		Duplicates: c.counts.duplicates.Load(), Missing: c.counts.missing.Load(),
+		Stray: c.counts.stray.Load(), HandlerErrors: c.counts.handlerErrors.Load(),
+		Expired: c.counts.expired.Load(),
+	}
+}
+
+// OnStatus calls fn on every change of status. off ends it.
+func (c *Conn) OnStatus(fn func(Status)) (off func()) { return c.onStatus.add(fn) }
+
+// OnError calls fn with what no call can return: failed attempts, undecodable
+// frames, failing handlers, rejected subscriptions, expired sends. off ends it.
+func (c *Conn) OnError(fn func(error)) (off func()) { return c.onError.add(fn) }
+
+// OnGap calls fn when frames are known not to come. off ends it.
+func (c *Conn) OnGap(fn func(Gap)) (off func()) { return c.onGap.add(fn) }
+
+// OnRecovered calls fn after a reconnect of a numbered connection: true when
+// everything missed will come, false when something may be lost. off ends it.
+func (c *Conn) OnRecovered(fn func(bool)) (off func()) { return c.onRecovered.add(fn) }
+
+// SendFrame queues one unnumbered frame for the server; see nova.Conn. While the
+// connection is lost frames wait for the next one, at most Queue.MaxAge. A frame
+// handed to a socket that is then lost is not sent again.
+func (c *Conn) SendFrame(ctx context.Context, event *wire.Event, frame []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.usable(); err != nil {
+		return err
+	}
+	expired, err := c.queue.send(event.Name, frame)
+	c.reportExpired(expired)
+	return err
+}
+
+// usable returns the error of everything done after the end.
+func (c *Conn) usable() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.usableLocked()
+}
+
+func (c *Conn) usableLocked() error {
+	switch {
+	case c.ended:
+		return errClosed
+	case c.status.State == Closed:
+		return c.status.Err
+	}
+	return nil
+}
+
+// JoinGroup asks for membership of a server-side group, now and after every
+// reconnect, until LeaveGroup. A refusal is reported to OnError. Errors carry a
+// Code: Invalid (bad name), Unavailable (closed).
+func (c *Conn) JoinGroup(_ context.Context, group string) error {
+	return c.group(group, true, &control.JoinGroup{Group: group})
+}
+
+// LeaveGroup ends a membership that JoinGroup asked for, with its errors.
+func (c *Conn) LeaveGroup(_ context.Context, group string) error {
+	return c.group(group, false, &control.LeaveGroup{Group: group})
+}
+
+func (c *Conn) group(name string, join bool, m frameAppender) error {
+	if err := checkName("group", name); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.usableLocked(); err != nil {
+		return err
+	}
+	if join {
+		c.joined[name] = true
+	} else {
+		delete(c.joined, name)
+	}
+	c.control(m)
+	return nil
+}
+
+// Snapshot asks for the retained history of a topic strictly after an offset (0
+// = all of it). The frames come to handlers like any others. Errors carry a
+// Code: Invalid (bad name), Unavailable (not connected).
+func (c *Conn) Snapshot(_ context.Context, topic string, after uint64) error {
+	if err := checkName("topic", topic); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended || c.status.State != Connected {
+		return nova.Errorf(nova.Unavailable, "snapshot of %q: not connected", topic)
+	}
+	c.control(&control.SnapshotRequest{Topic: topic, FromSeq: int64(min(after, wire.MaxSafe))})
+	return nil
+}
+
+// joinFrames returns the frames that restore the groups. c.mu is held.
+func (c *Conn) joinFrames() []frameAppender {
+	var frames []frameAppender
+	for _, name := range slices.Sorted(maps.Keys(c.joined)) {
+		frames = append(frames, &control.JoinGroup{Group: name})
+	}
+	return frames
+}
+
+func (c *Conn) setStatus(s Status) {
+	c.mu.Lock()
+	changed := c.status.State != s.State || c.status.Err != s.Err
+	c.status = s
+	c.mu.Unlock()
+	if changed {
+		c.onStatus.call(s, c.panicked("status callback"))
+	}
+}
+
+func (c *Conn) report(err error) {
+	c.options.Logger.Warn("nova client", "url", c.url, "error", err)
+	c.onError.call(err, func(p any) { c.options.Logger.Error("nova client: error callback panicked", "panic", p) })
+}
+
+func (c *Conn) panicked(what string) func(any) {
+	return func(p any) { c.report(nova.Errorf(nova.Internal, "%s panicked: %v", what, p)) }
+}
+
+func (c *Conn) reportExpired(expired []item) {
+	for _, it := range expired {
+		c.counts.expired.Add(1)
+		c.report(nova.Errorf(nova.DeadlineExceeded, "event %s waited more than %v to be sent and was dropped", it.event, c.options.Queue.MaxAge))
+	}
+}

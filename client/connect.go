@@ -1,0 +1,170 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	gobwas "github.com/gobwas/ws"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/internal/ws"
+)
+
+// run holds the connection until it is closed or an ending forbids another
+// attempt. It is the goroutine that reads, too.
+func (c *Conn) run() {
+	defer close(c.done)
+	defer c.first(errClosed)
+	retry := retry{Reconnect: c.options.Reconnect, hasToken: c.options.Token != nil}
+	token, fetch := "", c.options.Token != nil
+	c.setStatus(Status{State: Connecting})
+	for {
+		var end ending
+		token, end = c.attempt(token, fetch)
+		if c.isClosing() {
+			c.setStatus(Status{State: Closed})
+			return
+		}
+		d := retry.next(end, rand.Float64())
+		fetch = retry.hasToken && (token == "" || d.token)
+		if d.stop != nil {
+			c.end(d.stop)
+			return
+		}
+		failed := nova.Errorf(nova.Unavailable, "connect to %s: %w", c.url, end.err)
+		c.setStatus(Status{State: Reconnecting, Err: failed})
+		c.report(failed)
+		c.first(failed)
+		timer := time.NewTimer(d.wait)
+		select {
+		case <-timer.C:
+		case <-c.closing:
+			timer.Stop()
+			c.setStatus(Status{State: Closed})
+			return
+		}
+	}
+}
+
+// end closes the connection for a cause other than Close.
+func (c *Conn) end(cause error) {
+	c.setStatus(Status{State: Closed, Err: cause})
+	c.first(cause)
+	c.endSubscriptions(cause)
+	c.report(cause)
+}
+
+// first tells Connect the outcome of the first attempt.
+func (c *Conn) first(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.tried:
+	default:
+		c.firstErr = err
+		close(c.tried)
+	}
+}
+
+func (c *Conn) isClosing() bool {
+	select {
+	case <-c.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// attempt makes one socket and serves it to its end.
+func (c *Conn) attempt(token string, fetch bool) (string, ending) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.options.HandshakeTimeout)
+	defer cancel()
+	if fetch {
+		var err error
+		if token, err = c.fetchToken(ctx); err != nil {
+			// Not an ending of the server's: it counts as a lost connection.
+			return "", ending{code: ws.CodeAbnormal, framed: true, err: fmt.Errorf("get token: %w", err)}
+		}
+	}
+	conn, behind, end := c.dial(ctx, token)
+	if end.err != nil {
+		return token, end
+	}
+	return token, c.serve(conn, behind)
+}
+
+func (c *Conn) fetchToken(ctx context.Context) (token string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("token function panicked: %v", p)
+		}
+	}()
+	return c.options.Token(ctx)
+}
+
+// dial opens a socket and makes the handshake. behind are the bytes that came
+// with the server's answer.
+func (c *Conn) dial(ctx context.Context, token string) (net.Conn, []byte, ending) {
+	header := c.options.Header.Clone()
+	if token != "" {
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set("Authorization", "Bearer "+token)
+	}
+	end := ending{code: ws.CodeAbnormal}
+	var refusal string
+	dialer := gobwas.Dialer{
+		Header:    gobwas.HandshakeHeaderHTTP(header),
+		NetDial:   c.options.NetDial,
+		TLSConfig: c.options.TLS,
+		OnStatusError: func(status int, reason []byte, response io.Reader) {
+			end.code, end.status = 0, status
+			refusal, end.after = readRefusal(response)
+		},
+	}
+	conn, reader, _, err := dialer.Dial(ctx, c.url)
+	if err != nil {
+		if end.status != 0 {
+			err = fmt.Errorf("the server answered %d %s", end.status, strings.TrimSpace(http.StatusText(end.status)+" "+refusal))
+		} else if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+			err = fmt.Errorf("no answer in %v: %w", c.options.HandshakeTimeout, err)
+		}
+		end.err = err
+		return nil, nil, end
+	}
+	var behind []byte
+	if reader != nil {
+		buffered, _ := reader.Peek(reader.Buffered()) // cannot fail: it asks for what is there
+		behind = append(behind, buffered...)
+		gobwas.PutReader(reader)
+	}
+	return conn, behind, ending{}
+}
+
+// readRefusal returns the start of the body of an HTTP refusal and how long it
+// asks to wait.
+func readRefusal(response io.Reader) (text string, after time.Duration) {
+	resp, err := http.ReadResponse(bufio.NewReader(response), nil)
+	if err != nil {
+		return "", 0
+	}
+	defer resp.Body.Close()
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		after = min(time.Duration(seconds)*time.Second, maxAfter)
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 200)) // what there is will do
+	if line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n"); line != "" {
+		text = "(" + line + ")"
+	}
+	return text, after
+}

@@ -1,0 +1,264 @@
+package client
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/wire"
+	"github.com/ignex/nova/wire/control"
+)
+
+const capTopics = "topics/1"
+
+// idGoaway is the event id of nova.goaway, which a server may send before it
+// closes, whatever the capabilities.
+var idGoaway = wire.EventID("nova.goaway")
+
+// frameAppender is what generated control frames are.
+type frameAppender interface {
+	AppendFrame(dst []byte) ([]byte, error)
+}
+
+// encode returns the frame of a control event. It cannot fail: their names are
+// short, and encoding fails on size alone.
+func encode(m frameAppender) []byte {
+	frame, err := m.AppendFrame(nil)
+	if err != nil {
+		panic(err)
+	}
+	return frame
+}
+
+// control queues a control frame if there is a socket for it; else the next one
+// is told when it is up. A socket that takes no more of them is given up.
+// c.mu is held.
+func (c *Conn) control(m frameAppender) {
+	if c.ready && !c.queue.control(encode(m)) {
+		c.socket.conn.Close()
+	}
+}
+
+func (c *Conn) undecodable(err error) {
+	c.counts.undecodable.Add(1)
+	c.report(nova.Errorf(nova.Invalid, "undecodable frame: %w", err))
+}
+
+// frame takes one frame from the server: through the gate when it is numbered.
+func (s *socket) frame(data []byte) error {
+	h, payload, err := wire.ParseFrame(data)
+	switch {
+	case err != nil:
+		s.c.undecodable(err)
+		return nil
+	case h.Seq > wire.MaxSafe:
+		s.c.undecodable(fmt.Errorf("delivery number %d is beyond 2^53−1", h.Seq))
+		return nil
+	}
+	s.framed = true
+	if h.Seq == 0 {
+		return s.route(h, payload, data)
+	}
+	gate := &s.c.gate
+	switch gate.push(h.Seq, data) {
+	case duplicate:
+		s.c.counts.duplicates.Add(1)
+	case deliver:
+		if err := s.route(h, payload, data); err != nil {
+			return err
+		}
+		return s.release()
+	case hold:
+		if gate.ask() {
+			return s.send(&control.Resume{LastSeq: int64(gate.last)})
+		}
+	case overflow:
+		if err := s.letGo(); err != nil {
+			return err
+		}
+		return s.frame(data)
+	}
+	return nil
+}
+
+// release delivers what the gate holds and whose turn it is.
+func (s *socket) release() error {
+	for {
+		frame, ok := s.c.gate.next()
+		if !ok {
+			return nil
+		}
+		h, payload, err := wire.ParseFrame(frame)
+		if err != nil {
+			return err // it was parsed before it was held
+		}
+		if err := s.route(h, payload, frame); err != nil {
+			return err
+		}
+	}
+}
+
+// letGo delivers all that the gate holds and tells what is missing.
+func (s *socket) letGo() error {
+	for {
+		if err := s.release(); err != nil {
+			return err
+		}
+		from, to, ok := s.c.gate.skip()
+		if !ok {
+			return nil
+		}
+		s.c.counts.missing.Add(to - from + 1)
+		s.c.gap(Gap{From: from, To: to})
+	}
+}
+
+func (c *Conn) gap(g Gap) {
+	c.options.Logger.Warn("nova client: gap", "gap", g.String())
+	c.onGap.call(g, c.panicked("gap callback"))
+}
+
+// unmarshaler is what generated control tables are.
+type unmarshaler interface {
+	UnmarshalNova(payload []byte) error
+}
+
+// route hands a frame whose turn it is to its receiver.
+func (s *socket) route(h wire.Header, payload, frame []byte) error {
+	switch h.ID {
+	case control.HelloID:
+		return handle(s, payload, s.onHello)
+	case control.WelcomeID:
+		return handle(s, payload, s.onWelcome)
+	case control.ResumedID:
+		return handle(s, payload, s.onResumed)
+	case control.TopicSubscribedID:
+		return handle(s, payload, s.onSubscribed)
+	case control.TopicRejectedID:
+		return handle(s, payload, s.onRejected)
+	case control.TopicUnsubscribedID:
+		return handle(s, payload, s.onUnsubscribed)
+	case idGoaway:
+		s.onGoaway(payload)
+		return nil
+	case control.SubscribeID, control.UnsubscribeID, control.JoinGroupID, control.LeaveGroupID,
+		control.SnapshotRequestID, control.PingID, control.PongID, control.ResumeID,
+		control.RpcCallID, control.RpcResultID, control.TopicSubscribeID:
+		return nil // life, or nothing for a client
+	}
+	d := nova.Delivery{Seq: h.Seq, Payload: payload}
+	if h.Trailer && !s.place(&d, frame) {
+		return nil
+	}
+	s.c.dispatch(h.ID, d)
+	return nil
+}
+
+func handle[T any, P interface {
+	*T
+	unmarshaler
+}](s *socket, payload []byte, fn func(P) error) error {
+	m := P(new(T))
+	if err := m.UnmarshalNova(payload); err != nil {
+		s.c.undecodable(err)
+		return nil
+	}
+	return fn(m)
+}
+
+// place takes topic and offset from the trailer of a frame, moves the position
+// and reports whether the frame is to be delivered.
+func (s *socket) place(d *nova.Delivery, frame []byte) bool {
+	trailer := frame[len(frame)-wire.TrailerLen:]
+	ref, offset := binary.LittleEndian.Uint64(trailer), binary.LittleEndian.Uint64(trailer[8:])
+	c := s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.topics.byRef[ref]
+	switch {
+	case t == nil:
+		c.counts.stray.Add(1)
+		return false
+	case offset <= t.at.Offset || offset > wire.MaxSafe:
+		c.counts.duplicates.Add(1)
+		return false
+	}
+	t.at.Offset = offset
+	d.Topic, d.Offset = t.name, offset
+	return true
+}
+
+func (s *socket) onHello(m *control.Hello) error {
+	if m.Version != wire.Version {
+		return fmt.Errorf("the server speaks wire version %d, this client %d: %w", m.Version, wire.Version,
+			&ws.CloseError{Code: ws.CodeProtocol, Reason: "wire version mismatch"})
+	}
+	if s.hello {
+		return nil
+	}
+	s.hello = true
+	c := s.c
+	c.mu.Lock()
+	c.ready, c.topicsOn = true, slices.Contains(m.Caps, capTopics)
+	var first [][]byte
+	for _, m := range slices.Concat(c.subscribeFrames(), c.joinFrames()) {
+		first = append(first, encode(m))
+	}
+	c.queue.start(first)
+	c.mu.Unlock()
+	return nil
+}
+
+func (s *socket) onWelcome(m *control.Welcome) error {
+	c := s.c
+	c.mu.Lock()
+	c.clientID, c.groups = m.ClientID, m.Groups
+	c.mu.Unlock()
+	if s.welcomed.IsZero() {
+		s.welcomed = time.Now()
+		c.counts.connects.Add(1)
+		c.setStatus(Status{State: Connected})
+		c.first(nil)
+	}
+	return nil
+}
+
+func (s *socket) onResumed(m *control.Resumed) error {
+	if s.resuming {
+		s.resuming = false
+		s.c.onRecovered.call(m.Ok, s.c.panicked("recovered callback"))
+	}
+	if s.c.gate.resumed(m.Ok, uint64(m.From)) {
+		return s.letGo()
+	}
+	return nil
+}
+
+// onGoaway notes how long the server asks to stay away.
+func (s *socket) onGoaway(payload []byte) {
+	var r wire.Reader
+	table := r.Root(payload)
+	ms := r.Int64(table, 1, "retryAfterMs")
+	if err := r.Err(); err != nil {
+		s.c.undecodable(err)
+		return
+	}
+	s.after = time.Duration(min(max(ms, 1), maxAfter.Milliseconds())) * time.Millisecond
+}
+
+// failure turns what a server answered into an error; a code of 0 is none of ours.
+func failure(code int64, format string, args ...any) error {
+	if code <= 0 || code > int64(nova.UnknownOutcome) {
+		code = int64(nova.Unknown)
+	}
+	return nova.Errorf(nova.Code(code), format, args...)
+}
+
+func isDecode(err error) bool {
+	var d *wire.DecodeError
+	return errors.As(err, &d)
+}

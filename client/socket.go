@@ -1,0 +1,365 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/wire/control"
+)
+
+const (
+	closeWait = 5 * time.Second        // for the peer's side of a close
+	byeWait   = time.Second            // to write a last close frame
+	probeWait = 100 * time.Millisecond // for bytes that arrived while nobody read
+	smallRead = 1 << 10                // the buffer of a quiet connection
+	bigRead   = 16 << 10               // and of a busy one
+)
+
+// socket is one WebSocket of a Conn. Two goroutines serve it: the one that
+// reads, which is Conn.run, and the one that writes.
+type socket struct {
+	c      *Conn
+	conn   net.Conn
+	parser ws.Parser
+
+	bye      chan []byte   // the payload of a close frame to end with
+	readDone chan struct{} // closed when reading has ended
+	written  chan struct{} // closed when writing has ended
+
+	// Of the writer; the reader may look after written is closed.
+	writeErr  error
+	lost      []byte // the batch whose write failed
+	lostItems []item
+	lostSent  int // bytes of it that the socket took
+
+	// Of the reader.
+	hello     bool // the server's hello came
+	framed    bool
+	resuming  bool // hello asked to resume and has no answer
+	welcomed  time.Time
+	after     time.Duration // from a goaway
+	helloBy   time.Time     // the welcome is due
+	tick      time.Time     // next heartbeat, zero = none
+	gapAt     time.Time     // then held frames are let go, zero = none
+	gapFor    uint64        // the number that gapAt is for
+	armed     time.Time     // read deadline in force, zero = none
+	isArmed   bool          // it has not passed
+	alive     bool          // bytes came since the last tick
+	missed    int           // ticks in a row without
+	probing   bool          // the connection is dead unless bytes are there
+	peerClose *ws.CloseError
+}
+
+// bigBuffers lends read buffers to connections that are busy.
+var bigBuffers = sync.Pool{New: func() any { return new([bigRead]byte) }}
+
+// serve exchanges frames over conn until it ends, and says how.
+func (c *Conn) serve(conn net.Conn, behind []byte) ending {
+	s := &socket{
+		c: c, conn: conn, parser: ws.NewParser(false, c.options.MaxMessage),
+		bye: make(chan []byte, 1), readDone: make(chan struct{}), written: make(chan struct{}),
+	}
+	c.gate.open()
+	c.mu.Lock()
+	c.socket = s
+	c.mu.Unlock()
+	go s.write(s.firstFrame())
+	err := s.read(behind)
+	s.finish(err)
+	c.mu.Lock()
+	c.socket, c.ready, c.topicsOn = nil, false, false
+	c.topics.disconnect()
+	c.mu.Unlock()
+	c.queue.stop(s.lost, s.lostItems, s.lostSent)
+	c.gate.close()
+	return s.ending(err)
+}
+
+// firstFrame returns our hello as a WebSocket message.
+func (s *socket) firstFrame() []byte {
+	hello := control.Hello{Version: 2, Caps: []string{capTopics}, LastSeq: int64(s.c.gate.last)}
+	if schema := s.c.options.Schema; schema != nil {
+		hello.Caps = append(hello.Caps, "schema/"+schema.Fingerprint())
+	}
+	s.resuming = hello.LastSeq > 0
+	return ws.AppendMasked(nil, ws.Binary, encode(&hello), newKey())
+}
+
+// finish ends the writer, with a close frame where one is due, and closes.
+func (s *socket) finish(err error) {
+	var violation *ws.CloseError
+	switch {
+	case s.peerClose != nil:
+		code := s.peerClose.Code // the answer repeats it (RFC 6455, section 5.5.1)
+		s.bye <- ws.AppendClosePayload(nil, code, "")
+	case errors.As(err, &violation):
+		s.bye <- ws.AppendClosePayload(nil, violation.Code, violation.Reason)
+	}
+	close(s.readDone)
+	timer := time.NewTimer(byeWait)
+	select {
+	case <-s.written:
+	case <-timer.C:
+	}
+	timer.Stop()
+	if violation != nil {
+		s.drain()
+	}
+	s.conn.Close()
+	<-s.written
+}
+
+// drain reads what is under way for a moment: closing with unread bytes resets
+// the connection, and the close frame would be lost with it.
+func (s *socket) drain() {
+	if s.conn.SetReadDeadline(time.Now().Add(byeWait)) != nil {
+		return
+	}
+	var buf [smallRead]byte
+	for {
+		if _, err := s.conn.Read(buf[:]); err != nil {
+			return
+		}
+	}
+}
+
+func (s *socket) ending(err error) ending {
+	end := ending{code: ws.CodeAbnormal, err: err, framed: s.framed, after: s.after}
+	if !s.welcomed.IsZero() {
+		end.lasted = max(time.Since(s.welcomed), 1)
+	}
+	var closed *ws.CloseError
+	switch {
+	case errors.As(err, &closed):
+		end.code, end.reason = closed.Code, closed.Reason
+	case errors.Is(err, net.ErrClosed) && s.writeErr != nil:
+		end.err = fmt.Errorf("write: %w", s.writeErr)
+	default:
+		end.err = fmt.Errorf("connection lost: %w", err)
+	}
+	return end
+}
+
+// write is the goroutine that writes: all that is queued in one piece, as often
+// as there is something. An error closes the socket, which ends the reader.
+func (s *socket) write(first []byte) {
+	defer close(s.written)
+	err := s.put(first)
+	for err == nil {
+		select {
+		case <-s.c.queue.wake:
+			err = s.flush()
+		case payload := <-s.bye:
+			s.last(payload)
+			return
+		case <-s.readDone:
+			select {
+			case payload := <-s.bye:
+				s.last(payload)
+			default:
+			}
+			return
+		case <-s.c.closing:
+			if err = s.flush(); err == nil {
+				s.leave()
+				return
+			}
+		}
+	}
+	s.writeErr = err
+	s.conn.Close()
+}
+
+// leave closes from our side and waits for the other's.
+func (s *socket) leave() {
+	s.last(ws.AppendClosePayload(nil, ws.CodeNormal, ""))
+	timer := time.NewTimer(closeWait)
+	select {
+	case <-s.readDone:
+	case <-timer.C:
+	}
+	timer.Stop()
+	s.conn.Close()
+}
+
+// last writes a close frame, if it can be done at once.
+func (s *socket) last(payload []byte) {
+	if s.conn.SetWriteDeadline(time.Now().Add(byeWait)) == nil {
+		// An error means that the other side is gone already.
+		_, _ = s.conn.Write(ws.AppendMasked(nil, ws.Close, payload, newKey()))
+	}
+}
+
+func (s *socket) flush() error {
+	batch, items, expired := s.c.queue.take(time.Now())
+	s.c.reportExpired(expired)
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := s.put(batch); err != nil {
+		s.lost, s.lostItems = batch, items
+		return err
+	}
+	s.c.queue.reuse(batch)
+	return nil
+}
+
+func (s *socket) put(b []byte) error {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(s.c.options.WriteStall)); err != nil {
+		return err
+	}
+	n, err := s.conn.Write(b)
+	s.lostSent = n
+	return err
+}
+
+// read is the loop that reads. Time passes for it by read deadlines, so that
+// everything about this socket happens on one goroutine and in one order.
+func (s *socket) read(behind []byte) error {
+	s.helloBy = time.Now().Add(s.c.options.HandshakeTimeout)
+	if s.c.options.Heartbeat > 0 {
+		s.tick = time.Now().Add(s.c.options.Heartbeat)
+	}
+	if err := s.parser.Feed(behind, s); err != nil {
+		return err
+	}
+	small := make([]byte, smallRead)
+	buf := small
+	var big *[bigRead]byte
+	defer func() {
+		if big != nil {
+			bigBuffers.Put(big)
+		}
+	}()
+	for {
+		if err := s.arm(); err != nil {
+			return err
+		}
+		n, err := s.conn.Read(buf)
+		if n > 0 {
+			s.alive, s.probing = true, false
+			if err := s.parser.Feed(buf[:n], s); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				return err
+			}
+			if err := s.onTime(time.Now()); err != nil {
+				return err
+			}
+		}
+		switch {
+		case big == nil && n == len(small):
+			big = bigBuffers.Get().(*[bigRead]byte)
+			buf = big[:]
+		case big != nil && n < smallRead/2:
+			bigBuffers.Put(big)
+			big, buf = nil, small
+		}
+	}
+}
+
+// arm sets the read deadline to what is due first.
+func (s *socket) arm() error {
+	if waiting := s.c.gate.waiting(); waiting != s.gapFor {
+		s.gapFor, s.gapAt = waiting, time.Time{}
+		if waiting != 0 {
+			s.gapAt = time.Now().Add(s.c.options.Gate.Timeout)
+		}
+	}
+	next := s.tick
+	if !s.gapAt.IsZero() && (next.IsZero() || s.gapAt.Before(next)) {
+		next = s.gapAt
+	}
+	if s.welcomed.IsZero() && (next.IsZero() || s.helloBy.Before(next)) {
+		next = s.helloBy
+	}
+	if s.isArmed && next.Equal(s.armed) {
+		return nil
+	}
+	s.armed, s.isArmed = next, true
+	return s.conn.SetReadDeadline(next)
+}
+
+// onTime does what is due.
+func (s *socket) onTime(now time.Time) error {
+	s.isArmed = false
+	if s.welcomed.IsZero() && !now.Before(s.helloBy) {
+		return fmt.Errorf("no welcome in %v", s.c.options.HandshakeTimeout)
+	}
+	if !s.gapAt.IsZero() && !now.Before(s.gapAt) {
+		s.gapFor, s.gapAt = 0, time.Time{}
+		if err := s.letGo(); err != nil {
+			return err
+		}
+	}
+	if !s.tick.IsZero() && !now.Before(s.tick) {
+		return s.heartbeat(now)
+	}
+	return nil
+}
+
+// heartbeat counts the signs of life and sends a ping event. Before it gives a
+// connection up it reads once more: a handler may have kept us from reading.
+func (s *socket) heartbeat(now time.Time) error {
+	if s.probing {
+		return fmt.Errorf("no sign of life from the server in %v", time.Duration(s.missed)*s.c.options.Heartbeat)
+	}
+	if s.alive {
+		s.missed = 0
+	} else {
+		s.missed++
+	}
+	s.alive = false
+	if s.missed >= s.c.options.HeartbeatMisses {
+		s.probing = true
+		s.tick = now.Add(min(probeWait, s.c.options.Heartbeat))
+		return nil
+	}
+	s.tick = now.Add(s.c.options.Heartbeat)
+	return s.send(&control.Ping{Ts: now.UnixMilli()})
+}
+
+// send queues a control frame for this socket.
+func (s *socket) send(m frameAppender) error {
+	if !s.c.queue.control(encode(m)) {
+		return nova.Errorf(nova.Exhausted, "the server does not take control frames")
+	}
+	return nil
+}
+
+// Message takes a message of the server's (ws.Handler).
+func (s *socket) Message(op ws.Opcode, data []byte) error {
+	if s.c.isClosing() {
+		return nil
+	}
+	if op == ws.Text {
+		s.c.undecodable(errors.New("text message: frames are binary messages"))
+		return nil
+	}
+	return s.frame(data)
+}
+
+// Control takes a WebSocket control frame of the server's (ws.Handler).
+func (s *socket) Control(op ws.Opcode, data []byte) error {
+	switch op {
+	case ws.Ping:
+		s.c.queue.ping(data)
+	case ws.Close:
+		code, reason, err := ws.ParseClose(data)
+		if err != nil {
+			return err
+		}
+		s.peerClose = &ws.CloseError{Code: code, Reason: reason}
+		return s.peerClose
+	}
+	return nil
+}

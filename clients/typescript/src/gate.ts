@@ -1,0 +1,104 @@
+/** Bounds of the gap gate. */
+export interface GateOptions {
+  /** Frames held back behind a hole. Default 1,024. */
+  maxPending?: number;
+  /** How long to wait for a hole to be filled in ms. Default 5,000. */
+  timeoutMs?: number;
+}
+
+/** Delivery numbers that never arrived, both ends included. */
+export interface Gap {
+  readonly from: number;
+  readonly to: number;
+  readonly reason: "lost";
+}
+
+/** What the gate does with frames and what it asks for. */
+export interface GateEvents<F> {
+  deliver(frame: F): void;
+  /** Ask the server to send again everything after seq. */
+  resume(seq: number): void;
+  gap(gap: Gap): void;
+}
+
+/**
+ * Puts numbered frames in order: the next number is delivered, a duplicate is
+ * dropped, and what comes after a hole is held (bounded) while the server is
+ * asked once to fill it. After a timeout, a refusal or too many held frames they
+ * are delivered in order and what is missing is told.
+ *
+ * Invariant: every number ≤ counter was delivered or reported missing; pending
+ * holds numbers > counter + 1.
+ */
+export class GapGate<F> {
+  readonly #maxPending: number;
+  readonly #timeoutMs: number;
+  readonly #pending = new Map<number, F>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #fresh = true;
+  /** Last number delivered or given up. */
+  counter = 0;
+
+  constructor(options: GateOptions, private readonly events: GateEvents<F>) {
+    this.#maxPending = options.maxPending ?? 1024;
+    this.#timeoutMs = options.timeoutMs ?? 5_000;
+  }
+
+  /** A connection ended: the counter stays, what is held is forgotten. */
+  reset(): void {
+    this.#pending.clear();
+    this.#wait(false);
+    this.#fresh = true;
+  }
+
+  push(seq: number, frame: F): void {
+    if (this.#fresh && seq <= this.counter) this.counter = seq - 1; // the server started again
+    this.#fresh = false;
+    if (seq <= this.counter || this.#pending.has(seq)) return;
+    if (seq === this.counter + 1) {
+      this.counter = seq;
+      this.events.deliver(frame);
+      this.#drain();
+      return;
+    }
+    this.#pending.set(seq, frame);
+    if (this.#pending.size > this.#maxPending) return this.#giveUp();
+    if (this.#timer === undefined) {
+      this.#wait(true);
+      this.events.resume(this.counter);
+    }
+  }
+
+  /** The server answered a resume request; false: it will not fill the hole. */
+  resumed(ok: boolean): void {
+    if (!ok && this.#timer !== undefined) this.#giveUp();
+  }
+
+  /** Delivers what has become contiguous. */
+  #drain(): void {
+    while (this.#pending.size > 0) {
+      const frame = this.#pending.get(this.counter + 1);
+      if (frame === undefined) return;
+      this.#pending.delete(++this.counter);
+      this.events.deliver(frame);
+    }
+    this.#wait(false);
+  }
+
+  #giveUp(): void {
+    this.#wait(false);
+    const held = [...this.#pending].sort((a, b) => a[0] - b[0]);
+    this.#pending.clear();
+    for (const [seq, frame] of held) {
+      if (this.#fresh) return; // a handler closed the connection
+      if (seq > this.counter + 1) this.events.gap({ from: this.counter + 1, to: seq - 1, reason: "lost" });
+      this.counter = seq;
+      this.events.deliver(frame);
+    }
+  }
+
+  #wait(on: boolean): void {
+    clearTimeout(this.#timer);
+    this.#timer = on ? setTimeout(() => this.#giveUp(), this.#timeoutMs) : undefined;
+  }
+}

@@ -1,0 +1,78 @@
+/** When a silent connection counts as dead. */
+export interface HeartbeatOptions {
+  /** Time between two pings in ms. Default 15,000. */
+  intervalMs?: number;
+  /** Silent intervals after which the connection is dead. Default 2. */
+  misses?: number;
+  /** How long a probe waits for any frame in ms. Default 5,000. */
+  probeMs?: number;
+}
+
+/**
+ * Sends pings and notices a connection that is dead without having been closed.
+ * Every received frame is a sign of life. A timer that fires late (a sleeping
+ * computer, a throttled tab) proves nothing: what arrived meanwhile has not been
+ * dispatched yet, so it only starts a probe.
+ */
+export class Heartbeat {
+  readonly #intervalMs: number;
+  readonly #maxMisses: number;
+  readonly #probeMs: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #due = 0;
+  #heard = false;
+  #missed = 0;
+  #probing = false;
+
+  constructor(options: HeartbeatOptions, private readonly ping: () => void, private readonly dead: () => void) {
+    this.#intervalMs = options.intervalMs ?? 15_000;
+    this.#maxMisses = options.misses ?? 2;
+    this.#probeMs = options.probeMs ?? 5_000;
+  }
+
+  start(): void {
+    this.#heard = true;
+    this.#missed = 0;
+    this.#wait(this.#intervalMs, false);
+    this.ping();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** A frame arrived. */
+  alive(): void {
+    this.#heard = true;
+  }
+
+  /** Asks now whether the peer still answers; at most one probe at a time. */
+  probe(): void {
+    if (this.#timer === undefined || this.#probing) return;
+    this.#heard = false;
+    this.#wait(this.#probeMs, true);
+    this.ping();
+  }
+
+  #wait(ms: number, probing: boolean): void {
+    clearTimeout(this.#timer);
+    this.#probing = probing;
+    this.#due = Date.now() + ms;
+    this.#timer = setTimeout(() => this.#tick(ms), ms);
+  }
+
+  #tick(waited: number): void {
+    const probed = this.#probing;
+    this.#probing = false;
+    if (this.#heard) this.#missed = 0;
+    else if (Date.now() - this.#due > waited / 2) return this.probe();
+    else if (probed || ++this.#missed >= this.#maxMisses) {
+      this.stop();
+      return this.dead();
+    }
+    this.#heard = false;
+    this.#wait(this.#intervalMs, false);
+    this.ping();
+  }
+}

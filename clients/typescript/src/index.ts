@@ -1,0 +1,14 @@
+export { Client, connect, createClient } from "./client.js";
+export type { Options } from "./options.js";
+export type { ReconnectOptions } from "./backoff.js";
+export type { HeartbeatOptions } from "./heartbeat.js";
+export type { QueueOptions } from "./queue.js";
+export type { Gap, GateOptions } from "./gate.js";
+export { NovaError } from "./error.js";
+export type { Code, ErrorContext } from "./error.js";
+export type { State, Status } from "./status.js";
+export type { Handle, Handler, Meta } from "./handlers.js";
+export type { Position, SubscribeOptions, Subscription } from "./topic.js";
+export type { Stats } from "./inbox.js";
+export type { WebSocketClass, WebSocketLike } from "./socket.js";
+export type { CallDescriptor, Delivery, EventDescriptor, Retain, Schema } from "./wire/index.js";

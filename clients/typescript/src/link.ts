@@ -1,0 +1,228 @@
+import { Backoff } from "./backoff.js";
+import { describe, judge } from "./closecode.js";
+import { NovaError } from "./error.js";
+import { Heartbeat } from "./heartbeat.js";
+import { socketUrl, webSocketOf } from "./options.js";
+import type { Options } from "./options.js";
+import { Socket } from "./socket.js";
+import type { WebSocketClass } from "./socket.js";
+import type { Status } from "./status.js";
+import { onWake } from "./wake.js";
+
+/** What a link tells its client. */
+export interface LinkEvents {
+  /** The socket is open: say hello. */
+  open(): void;
+  frame(view: DataView): void;
+  text(): void;
+  /** Send a ping. */
+  ping(): void;
+  /** The socket that was open is gone. */
+  lost(): void;
+  status(status: Status): void;
+  error(e: NovaError): void;
+}
+
+/** Close code that keeps a session on the server; browsers may send 1000 and 3000–4999. */
+const KEEP = 4000;
+
+/**
+ * Keeps one socket alive: attempts, delays, close codes, heartbeat. Every
+ * attempt has its own number; what an older one still does is ignored, and its
+ * socket is closed.
+ */
+export class Link {
+  readonly #url: string;
+  readonly #Class: WebSocketClass;
+  readonly #backoff: Backoff;
+  readonly #heartbeat: Heartbeat;
+  readonly #connectTimeoutMs: number;
+  #current: Status = { state: "idle" };
+  #socket: Socket | undefined;
+  #attempt = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #unwake: (() => void) | undefined;
+  #openedAt = 0;
+  #opened = false;
+  /** A fresh token was taken because of a 4401 and is not accepted yet. */
+  #renewed = false;
+  #hurried = false;
+
+  constructor(url: string | URL, private readonly options: Options, private readonly events: LinkEvents) {
+    this.#url = socketUrl(url);
+    this.#Class = webSocketOf(options);
+    this.#backoff = new Backoff(options.reconnect);
+    this.#connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
+    this.#heartbeat = new Heartbeat(
+      options.heartbeat ?? {},
+      () => this.events.ping(),
+      () => this.#fail(KEEP, "no answer"),
+    );
+  }
+
+  get status(): Status {
+    return this.#current;
+  }
+
+  get buffered(): number {
+    return this.#socket?.buffered ?? 0;
+  }
+
+  /** Sends a frame; false when there is no open socket. */
+  send(frame: Uint8Array): boolean {
+    return this.#socket?.send(frame) ?? false;
+  }
+
+  start(): void {
+    if (this.#current.state === "closed") throw new NovaError("failed_precondition", "the client is closed");
+    if (this.#current.state !== "idle") return;
+    this.#unwake ??= onWake(() => this.#wake());
+    this.#set({ state: "connecting" });
+    void this.#dial();
+  }
+
+  pause(): void {
+    if (this.#current.state === "idle" || this.#current.state === "closed") return;
+    this.#end(KEEP, "paused by the client");
+    this.#set({ state: "idle", reason: "paused by the client" });
+  }
+
+  close(): void {
+    if (this.#current.state === "closed") return;
+    this.#finish("closed by the client", undefined, 1000);
+  }
+
+  /** Ends for good because of what the server said. */
+  stop(reason: string): void {
+    this.#finish(reason, undefined, 1000);
+  }
+
+  /** The server gave this connection its identity. */
+  welcomed(): void {
+    if (this.#current.state === "connected" || this.#socket === undefined) return;
+    clearTimeout(this.#timer);
+    this.#renewed = false;
+    this.#hurried = false;
+    this.#openedAt = Date.now();
+    this.#heartbeat.start();
+    this.#set({ state: "connected" });
+  }
+
+  async #dial(): Promise<void> {
+    const attempt = ++this.#attempt;
+    let protocols: string[];
+    try {
+      protocols = await this.#protocols();
+    } catch (cause) {
+      if (attempt !== this.#attempt) return;
+      this.events.error(new NovaError("unauthenticated", `the token option failed: ${String(cause)}`, { cause }));
+      return this.#retry(this.#backoff.next(), "no token", undefined);
+    }
+    if (attempt !== this.#attempt) return;
+    try {
+      this.#socket = new Socket(this.#Class, this.#url, protocols, {
+        open: () => this.#open(),
+        frame: (view) => this.#receive(view, attempt),
+        text: () => this.events.text(),
+        close: (code, reason) => this.#closed(code, reason),
+      });
+    } catch (cause) {
+      return this.#finish(`the WebSocket could not be made: ${String(cause)}`, undefined, 1000);
+    }
+    this.#timer = setTimeout(() => this.#fail(KEEP, "no welcome in time"), this.#connectTimeoutMs);
+  }
+
+  async #protocols(): Promise<string[]> {
+    const token = await this.options.token?.();
+    return token === undefined ? [] : ["nova.v2", `nova.token.${base64url(token)}`];
+  }
+
+  #open(): void {
+    this.#opened = true;
+    this.events.open();
+  }
+
+  #receive(view: DataView, attempt: number): void {
+    if (attempt !== this.#attempt) return;
+    this.#heartbeat.alive();
+    this.events.frame(view);
+  }
+
+  /** The socket closed by itself. */
+  #closed(code: number, reason: string): void {
+    this.#socket = undefined;
+    this.#release();
+    const text = describe(code, reason);
+    const verdict = judge(code, reason);
+    if (verdict === "stop") return this.#finish(text, code, undefined);
+    if (verdict === "slow") return this.#retry(this.#backoff.full(), text, code);
+    if (verdict === "token") {
+      if (this.#renewed || this.options.token === undefined) return this.#finish("unauthenticated", code, undefined);
+      this.#renewed = true;
+      // At once, but not again and again when the server takes back what it accepted.
+      const first = this.#backoff.attempt === 0;
+      const delay = this.#backoff.next();
+      return this.#retry(first ? 0 : delay, text, code);
+    }
+    this.#retry(this.#backoff.next(), text, code);
+  }
+
+  /** This side gives the socket up and tries again. */
+  #fail(code: number, reason: string): void {
+    this.#end(code, reason);
+    this.#retry(this.#backoff.next(), reason, undefined);
+  }
+
+  #retry(delay: number, reason: string, code: number | undefined): void {
+    this.#timer = setTimeout(() => void this.#dial(), delay);
+    this.#set({ state: "reconnecting", reason, code, attempt: this.#backoff.attempt, retryInMs: delay });
+  }
+
+  #finish(reason: string, code: number | undefined, closeWith: number | undefined): void {
+    this.#end(closeWith ?? 1000, reason);
+    this.#unwake?.();
+    this.#unwake = undefined;
+    this.#set({ state: "closed", reason, code });
+  }
+
+  /** Ends the attempt or connection under way, if any. */
+  #end(code: number, reason: string): void {
+    this.#attempt++;
+    const socket = this.#socket;
+    this.#socket = undefined;
+    this.#release();
+    socket?.close(code, reason.slice(0, 40));
+  }
+
+  #release(): void {
+    clearTimeout(this.#timer);
+    this.#heartbeat.stop();
+    if (this.#openedAt > 0) this.#backoff.ended(Date.now() - this.#openedAt);
+    this.#openedAt = 0;
+    if (this.#opened) {
+      this.#opened = false;
+      this.events.lost();
+    }
+  }
+
+  /** The page or the network is back. */
+  #wake(): void {
+    if (this.#current.state === "connected") return this.#heartbeat.probe();
+    const waiting = this.#current.state === "reconnecting" && this.#socket === undefined;
+    if (!waiting || this.#hurried || (this.#current.retryInMs ?? 0) < 1000) return;
+    this.#hurried = true; // once until the next welcome: wake-ups must not defeat the delays
+    clearTimeout(this.#timer);
+    void this.#dial();
+  }
+
+  #set(status: Status): void {
+    this.#current = status;
+    this.events.status(status);
+  }
+}
+
+function base64url(text: string): string {
+  let binary = "";
+  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
+  return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}

@@ -1,0 +1,81 @@
+// The part of WebSocket the client uses. The event handlers are `any` because
+// the DOM's and ws's own types differ in their parameters and both must fit.
+export interface WebSocketLike {
+  binaryType: string;
+  readonly readyState: number;
+  readonly bufferedAmount: number;
+  onopen: any;
+  onmessage: any;
+  onclose: any;
+  onerror: any;
+  send(data: any): void;
+  close(code?: number, reason?: string): void;
+}
+
+/** A WebSocket class: the browser's own, or `ws` in Node. */
+export type WebSocketClass = new (url: string, protocols?: string[]) => WebSocketLike;
+
+/** What happens on a socket. After close (either way) nothing more is called. */
+export interface SocketEvents {
+  open(): void;
+  frame(view: DataView): void;
+  /** A text message: nothing the protocol knows. */
+  text(): void;
+  close(code: number, reason: string): void;
+}
+
+const OPEN = 1;
+
+/** One attempt to connect and, when it succeeds, its connection. */
+export class Socket {
+  readonly #ws: WebSocketLike;
+
+  constructor(Class: WebSocketClass, url: string, protocols: string[], events: SocketEvents) {
+    const ws = protocols.length > 0 ? new Class(url, protocols) : new Class(url);
+    this.#ws = ws;
+    ws.binaryType = "arraybuffer";
+    ws.onopen = () => events.open();
+    ws.onmessage = (ev: { data: unknown }) => {
+      const { data } = ev;
+      if (data instanceof ArrayBuffer) events.frame(new DataView(data));
+      else if (ArrayBuffer.isView(data)) events.frame(new DataView(data.buffer, data.byteOffset, data.byteLength));
+      else events.text();
+    };
+    ws.onclose = (ev: { code: number; reason: string }) => {
+      this.#detach();
+      events.close(ev.code, ev.reason);
+    };
+    // A close event always follows; without a handler ws would throw.
+    ws.onerror = () => {};
+  }
+
+  /** Bytes accepted but not sent. */
+  get buffered(): number {
+    return this.#ws.bufferedAmount;
+  }
+
+  /** Sends a frame; false when the socket is not open. */
+  send(frame: Uint8Array): boolean {
+    if (this.#ws.readyState !== OPEN) return false;
+    this.#ws.send(frame);
+    return true;
+  }
+
+  /** Closes, or ends the attempt: should it still open, it is closed then. */
+  close(code: number, reason: string): void {
+    this.#detach();
+    this.#ws.onopen = () => this.#ws.close(code, reason);
+    try {
+      this.#ws.close(code, reason);
+    } catch {
+      // Some classes refuse to close while connecting; onopen does it then.
+    }
+  }
+
+  #detach(): void {
+    this.#ws.onopen = null;
+    this.#ws.onmessage = null;
+    this.#ws.onclose = null;
+    this.#ws.onerror = () => {};
+  }
+}

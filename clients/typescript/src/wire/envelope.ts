@@ -1,0 +1,107 @@
+import { FrameError } from "./errors.js";
+
+// The 14 bytes before every FlatBuffer: u8 version, u32 event id, u8 flags,
+// u64 seq, all little-endian. The FlatBuffer follows with its u32 size prefix.
+
+/** First byte of every frame. */
+export const VERSION = 2;
+/** Bytes of the envelope. */
+export const HEADER_LEN = 14;
+/** Bytes of the size prefix of a FlatBuffer. */
+export const PREFIX_LEN = 4;
+/** Bytes of a topic trailer: u64 ref, u64 offset. */
+export const TRAILER_LEN = 16;
+/** Upper bound of an encoded FlatBuffer: several runtimes read offsets as signed. */
+export const MAX_PAYLOAD = 2 ** 31 - 1;
+
+const FLAG_SEQ = 1;
+const FLAG_TRAILER = 2;
+
+/** The decoded envelope of one frame. */
+export interface Header {
+  /** FNV-1a-32 of the event name. */
+  id: number;
+  /** Delivery number; 0 when the frame is not numbered. Beyond 2^53−1 it is Infinity. */
+  seq: number;
+  /** The last 16 bytes are a topic trailer. */
+  trailer: boolean;
+  /** Index of the size prefix. */
+  start: number;
+  /** Index after the FlatBuffer. */
+  end: number;
+}
+
+/** The topic trailer of a frame. */
+export interface Trailer {
+  /** Names the topic and its epoch; compare as a whole. */
+  ref: bigint;
+  /** Position in the topic; beyond 2^53−1 it is Infinity. */
+  offset: number;
+}
+
+/** Id of an event: FNV-1a-32 over the bytes of its (ASCII) name. */
+export function eventId(name: string): number {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < name.length; i++) {
+    h = Math.imul(h ^ name.charCodeAt(i), 0x01000193);
+  }
+  return h >>> 0;
+}
+
+/**
+ * Checks the envelope of one whole frame.
+ * @throws FrameError
+ */
+export function parseHeader(view: DataView): Header {
+  const len = view.byteLength;
+  if (len < HEADER_LEN + PREFIX_LEN) {
+    throw new FrameError("short", `frame is shorter than its header: ${len} bytes`);
+  }
+  const version = view.getUint8(0);
+  if (version !== VERSION) {
+    throw new FrameError("version", `frame has another wire version: ${version}, want ${VERSION}`);
+  }
+  const flags = view.getUint8(5);
+  const trailer = (flags & FLAG_TRAILER) !== 0;
+  const end = trailer ? len - TRAILER_LEN : len;
+  const size = view.getUint32(HEADER_LEN, true);
+  if (end !== HEADER_LEN + PREFIX_LEN + size) {
+    const follow = end - HEADER_LEN - PREFIX_LEN;
+    throw new FrameError("size", `frame length does not match its size prefix: prefix says ${size}, ${follow} bytes follow`);
+  }
+  return {
+    id: view.getUint32(1, true),
+    seq: (flags & FLAG_SEQ) !== 0 ? safeUint64(view, 6) : 0,
+    trailer,
+    start: HEADER_LEN,
+    end,
+  };
+}
+
+/** Reads the trailer of a frame whose header says it has one. */
+export function parseTrailer(view: DataView, header: Header): Trailer {
+  return { ref: view.getBigUint64(header.end, true), offset: safeUint64(view, header.end + 8) };
+}
+
+/** A u64 as a number; Infinity when a number cannot hold it exactly. */
+function safeUint64(view: DataView, at: number): number {
+  const high = view.getUint32(at + 4, true);
+  return high > 0x1fffff ? Infinity : high * 0x100000000 + view.getUint32(at, true);
+}
+
+/** Writes the envelope of an unnumbered frame at index `at`. */
+export function putHeader(view: DataView, at: number, id: number): void {
+  view.setUint8(at, VERSION);
+  view.setUint32(at + 1, id, true);
+  view.setUint8(at + 5, 0);
+  view.setUint32(at + 6, 0, true);
+  view.setUint32(at + 10, 0, true);
+}
+
+/** Writes a delivery number into a frame in place, as a server does. */
+export function stamp(frame: Uint8Array, seq: number): void {
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
+  view.setUint8(5, view.getUint8(5) | FLAG_SEQ);
+  view.setUint32(6, seq >>> 0, true);
+  view.setUint32(10, Math.floor(seq / 0x100000000), true);
+}
