@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/cmd/nova/page"
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/market"
+	"github.com/ignex/nova/server"
+	"github.com/ignex/nova/wire"
+)
+
+// A demo is watched as a whole: a burst of a few thousand events must not be
+// thinned out for a browser that draws, and a replayed file is there for pages
+// that are opened later.
+const (
+	demoQueue   = 16_384
+	demoBytes   = 16 << 20
+	demoHistory = 4_096
+)
+
+// shutdownTime bounds how long a demo takes to end.
+const shutdownTime = 5 * time.Second
+
+// demo is one running server with its feed.
+type demo struct {
+	*demoOptions
+	schema *nova.Schema
+	event  *wire.Event // of the file, nil without one
+	stdout io.Writer
+	logger *slog.Logger
+
+	hub *hub.Hub
+	srv *server.Server
+}
+
+// serve runs until ctx ends, the feed fails or the server does.
+func (d *demo) serve(ctx context.Context, listener net.Listener) error {
+	defer listener.Close()
+	options := hub.Options{Schema: d.schema, Logger: d.logger,
+		Backpressure: hub.Backpressure{MaxFrames: demoQueue, MaxBytes: demoBytes}}
+	if d.schema != market.Schema {
+		options.History.Size = demoHistory
+	}
+	var err error
+	if d.hub, err = hub.New(options); err != nil {
+		return err
+	}
+	if d.srv, err = server.New(d.hub, server.Options{Logger: d.logger}); err != nil {
+		return errors.Join(err, d.hub.Close(ctx))
+	}
+	if d.schema == market.Schema {
+		market.ChatEvent.On(d.hub, d.chat)
+	}
+	web := &http.Server{Handler: d.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn)}
+	run, cancel := context.WithCancelCause(ctx)
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			cancel(fmt.Errorf("serve: %w", err))
+		}
+	})
+	tasks.Go(func() {
+		if err := d.play(run); err != nil && run.Err() == nil {
+			cancel(err)
+		}
+	})
+	d.greet(pageURL(listener))
+	<-run.Done()
+	err = d.shutdown(ctx, web)
+	tasks.Wait()
+	cancel(nil)
+	if ctx.Err() == nil {
+		return context.Cause(run)
+	}
+	return err
+}
+
+// shutdown ends sockets, requests and hub, in this order.
+func (d *demo) shutdown(ctx context.Context, web *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	return errors.Join(d.srv.Shutdown(ctx), web.Shutdown(ctx), d.hub.Close(ctx))
+}
+
+func (d *demo) routes() http.Handler {
+	layout := d.schema.Layout()
+	mux := http.NewServeMux()
+	mux.Handle("/ws", d.srv)
+	mux.Handle("/health", d.srv.Routes())
+	mux.Handle("/api/publish", server.PublishHandler(d.hub, layout, server.PublishOptions{Logger: d.logger}))
+	mux.HandleFunc("GET /schema", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(layout) // the client is gone: nobody to tell
+	})
+	config := page.Config{}
+	if d.schema != market.Schema {
+		config.Generic = true
+		config.Topics = d.topics()
+	}
+	mux.Handle("/", page.Handler(config))
+	return mux
+}
+
+// topics are what the page of any schema subscribes to: the feed's, or one named
+// after each event.
+func (d *demo) topics() []string {
+	if d.topic != "" {
+		return []string{d.topic}
+	}
+	var names []string
+	for _, e := range d.schema.Layout().Events {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func (d *demo) greet(url string) {
+	what := "schema " + d.schema.Name()
+	switch {
+	case d.event != nil:
+		what += fmt.Sprintf(", events %s of %s on topic %s", d.event.Name, d.feed, d.topic)
+	case d.schema == market.Schema && d.rate > 0:
+		what += fmt.Sprintf(", %g events a second on topic %s", d.rate, d.topic)
+	}
+	fmt.Fprintf(d.stdout, "nova demo: %s\n  %s\nCtrl-C ends it.\n", what, url)
+}
+
+// chat passes a message on to the topic of its room.
+func (d *demo) chat(ctx context.Context, _ *nova.Client, in *market.Chat) error {
+	if in.Room == "" {
+		return nova.Errorf(nova.Invalid, "the room has no name")
+	}
+	return market.ChatEvent.Publish(ctx, d.hub, nova.Topic(in.Room), in)
+}
+
+// play feeds the hub until ctx ends or the file does.
+func (d *demo) play(ctx context.Context) error {
+	switch {
+	case d.event != nil:
+		return d.replay(ctx)
+	case d.schema == market.Schema && d.rate > 0:
+		return d.simulate(ctx)
+	}
+	return nil
+}

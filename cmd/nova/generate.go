@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ignex/nova/codegen"
+)
+
+func newGenerate() *cobra.Command {
+	var cfg codegen.Config
+	cmd := &cobra.Command{
+		Use:   "generate --schema FILE [--go DIR] [--ts DIR] [--fbs DIR]",
+		Short: "Generate Go, TypeScript and .fbs from a schema",
+		Long: `generate reads a JSON Schema (as TypeBox emits it) and writes what is asked for:
+a Go package, a TypeScript module, a FlatBuffers schema with the registry of event
+ids. It also writes nova.lock.json beside the schema, which pins every number given
+out: commit it.`,
+		Example: `  nova generate --schema schema.json --go events
+  nova generate --schema schema.json --go events --ts web/src/events --fbs events
+  nova generate --schema schema.json --go events --check   # fails when files are stale`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cfg.Schema == "" {
+				return usagef("no schema given; write --schema FILE")
+			}
+			if cfg.GoDir == "" && cfg.TSDir == "" && cfg.FBSDir == "" {
+				return usagef("no output given; write --go DIR, --ts DIR or --fbs DIR")
+			}
+			return generate(cmd.OutOrStdout(), cmd.ErrOrStderr(), cfg)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&cfg.Schema, "schema", "", "JSON Schema file")
+	f.StringVar(&cfg.GoDir, "go", "", "directory of the Go package")
+	f.StringVar(&cfg.TSDir, "ts", "", "directory of the TypeScript module")
+	f.StringVar(&cfg.FBSDir, "fbs", "", "directory of backend.fbs and wire-registry.json")
+	f.StringVar(&cfg.Package, "package", "", "package name instead of the schema's")
+	f.StringVar(&cfg.Runtime, "runtime", codegen.DefaultRuntime, "module that the TypeScript output imports")
+	f.BoolVar(&cfg.Check, "check", false, "write nothing; fail when a file is missing or stale")
+	return cmd
+}
+
+func generate(stdout, stderr io.Writer, cfg codegen.Config) error {
+	report, err := codegen.Run(cfg)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("schema file %s does not exist; write --schema FILE", cfg.Schema)
+	}
+	if err != nil {
+		return err
+	}
+	for _, w := range report.Warnings {
+		fmt.Fprintln(stderr, "warning:", w)
+	}
+	if n := len(report.Stale); n > 0 {
+		return fmt.Errorf("%d of %d files are not what the schema gives (%s); run the same command without --check",
+			n, len(report.Files), strings.Join(report.Stale, ", "))
+	}
+	if cfg.Check {
+		_, err = fmt.Fprintf(stdout, "%s: %d files are up to date\n", report.Package, len(report.Files))
+		return err
+	}
+	for _, path := range report.Written {
+		fmt.Fprintln(stdout, "wrote", path)
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %s, %s, fingerprint %s; %d of %d files changed\n", report.Package,
+		count(report.Events, "event"), count(report.Calls, "call"), report.Fingerprint, len(report.Written), len(report.Files))
+	return err
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(n) + " " + noun + "s"
+}
+
+// grouped writes a number with a comma between thousands.
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestGenerate(t *testing.T) {
+	schema := write(t, "schema.json", tinySchema)
+	dir := filepath.Dir(schema)
+	goDir, tsDir := filepath.Join(dir, "tiny"), filepath.Join(dir, "ts")
+	args := []string{"generate", "--schema", schema, "--go", goDir, "--ts", tsDir, "--fbs", goDir}
+	fails(t, 1, append(args, "--check"), "nova generate: 5 of 5 files are not what the schema gives", "is missing", "without --check")
+	got := runNova(t, "", args...)
+	if got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "tiny: 2 events, 0 calls, fingerprint ") || !strings.Contains(got.stdout, "5 of 5 files changed") {
+		t.Fatal(got)
+	}
+	for _, path := range []string{filepath.Join(goDir, "tiny_nova.go"), filepath.Join(goDir, "backend.fbs"), filepath.Join(tsDir, "index.ts"), filepath.Join(dir, "nova.lock.json")} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := runNova(t, "", append(args, "--check")...); got.code != 0 || got.stdout != "tiny: 5 files are up to date\n" {
+		t.Error(got)
+	}
+	if got := runNova(t, "", args...); got.code != 0 || !strings.Contains(got.stdout, "0 of 5 files changed") {
+		t.Error(got)
+	}
+	changed := strings.Replace(tinySchema, `"n": {`, `"more": {"type": "string"}, "n": {`, 1)
+	if err := os.WriteFile(schema, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, 1, append(args, "--check"), "tiny_nova.go differs from what the schema gives")
+}
+
+func TestGenerateErrors(t *testing.T) {
+	good := write(t, "schema.json", tinySchema)
+	fails(t, 2, []string{"generate", "--go", "x"}, "no schema given; write --schema FILE")
+	fails(t, 2, []string{"generate", "--schema", good}, "no output given; write --go DIR")
+	fails(t, 1, []string{"generate", "--schema", "missing.json", "--go", "x"}, "schema file missing.json does not exist")
+
+	// One line a problem, each with file, line and pointer.
+	bad := write(t, "bad.json", strings.NewReplacer(`{"type": "number"}`, `{"type": "numbr"}`, `{"ts": {"type": "integer"}}`, `{"ts": {}}`).Replace(tinySchema))
+	got := runNova(t, "", "generate", "--schema", bad, "--go", t.TempDir())
+	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+	if got.code != 1 || len(lines) != 2 || !strings.HasPrefix(lines[0], bad+":7:") || !strings.Contains(lines[0], "/events/tick/properties/at/properties/x") || !strings.HasPrefix(lines[1], bad+":10:") {
+		t.Error(got)
+	}
+	fails(t, 1, []string{"generate", "--schema", write(t, "cut.json", tinySchema[:100]), "--go", "x"}, "cut.json:")
+}

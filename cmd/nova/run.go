@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ignex/nova/schema"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is a mistake in the command line itself: exit code 2.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// run executes one command line and returns its exit code. Errors go to stderr,
+// one line each; it never prints usage unasked.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd := root
+	err := unknownCommand(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
+	if err == nil {
+		return exitOK
+	}
+	report(stderr, cmd, err)
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// report writes an error: problems of a schema one a line, each with its place,
+// anything else as one line that begins with the command.
+func report(w io.Writer, cmd *cobra.Command, err error) {
+	var problems schema.Errors
+	if errors.As(err, &problems) {
+		fmt.Fprintln(w, problems.Error())
+		return
+	}
+	fmt.Fprintf(w, "%s: %s\n", cmd.CommandPath(), strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// unknownCommand reports a first word that is no command. Cobra's own error
+// takes several lines and, behind an unknown flag, names the flag.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") || args[0] == "help" || args[0] == "completion" {
+		return nil
+	}
+	name := args[0]
+	for _, c := range root.Commands() {
+		if c.Name() == name || c.HasAlias(name) {
+			return nil
+		}
+	}
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		return usagef("unknown command %q; did you mean %q? (all: nova --help)", name, near[0])
+	}
+	return usagef("unknown command %q; nova --help lists all", name)
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "nova",
+		Short: "Typed binary real-time events between Go servers and browsers",
+		Long: `nova serves, generates and inspects typed binary real-time events
+(FlatBuffers over WebSocket) between Go servers and browsers.`,
+		Example: `  nova demo                                        a live server and page on http://localhost:3000
+  nova generate --schema schema.json --go events   Go code from a schema
+  nova sub --topic equities                        events of a running server, decoded
+  nova pub chat '{"room":"lobby","text":"hi","ts":0}' --topic lobby`,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		SuggestionsMinimumDistance: 2,
+		Args:                       cobra.ArbitraryArgs, // run checks the first word
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newDemo(), newGenerate(), newPub(), newSub(), newVersion())
+	return root
+}
+
+// flagError makes one line of a wrong flag.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		name := unknown.GetSpecifiedName()
+		if near := nearestFlag(cmd, name); near != "" {
+			return usagef("unknown flag --%s; did you mean --%s?", name, near)
+		}
+		return usagef("unknown flag --%s; %s --help lists all", name, cmd.CommandPath())
+	}
+	return usagef("%s; see %s --help", err, cmd.CommandPath())
+}
+
+// nearestFlag finds the flag that was probably meant, by the search that cobra
+// has for commands.
+func nearestFlag(cmd *cobra.Command, name string) string {
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	if near := flags.SuggestionsFor(name); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// noArgs refuses arguments.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unexpected argument %q; see %s --help", args[0], cmd.CommandPath())
+	}
+	return nil
+}
