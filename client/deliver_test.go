@@ -376,6 +376,10 @@ func TestIterators(t *testing.T) {
 		}
 		// A consumer that falls behind has what waits, and then the error.
 		n := 0
+		go func() {
+			time.Sleep(time.Millisecond) // until the loop below waits
+			p.send(chat("first", 0))
+		}()
 		for _, err := range market.ChatEvent.All(t.Context(), sub) {
 			if err != nil {
 				if nova.CodeOf(err) != nova.Exhausted || n != 1025 {
@@ -388,9 +392,6 @@ func TestIterators(t *testing.T) {
 					p.send(chat("more", 0))
 				}
 				synctest.Wait()
-			}
-			if n == 1 {
-				continue
 			}
 		}
 		shut(t, c, p)

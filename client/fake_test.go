@@ -301,6 +301,11 @@ func (f *fake) client(o client.Options) *client.Conn {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	f.t.Cleanup(func() { // of a test that failed: the client would go on for ever
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = c.Close(ctx)
+	})
 	return c
 }
 

@@ -98,8 +98,6 @@ func (r *reader) checkScopes() {
 		types.add(t.FbsName, what, t.Pos)
 		goScope.add(t.Name, what, t.Pos)
 		ts.add(t.Name, what, t.Pos)
-		ts.add("encode"+t.Name, "the encoder of "+t.Name, t.Pos)
-		ts.add("decode"+t.Name, "the decoder of "+t.Name, t.Pos)
 	}
 	for _, e := range m.Enums {
 		what := "the enum " + e.Name

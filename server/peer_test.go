@@ -261,6 +261,7 @@ func (p *rawPeer) expectEnd(code int, reason string) {
 			if !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "reset") {
 				p.t.Fatalf("after the close: %v", err)
 			}
+			p.net.Close()
 			return
 		}
 	}

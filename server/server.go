@@ -30,7 +30,7 @@ type Server struct {
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
 	draining bool
-	stopped  bool // no goroutine is started any more
+	stopped  bool          // no goroutine is started any more
 	idle     chan struct{} // closed when draining and nothing is left
 
 	stop context.CancelFunc

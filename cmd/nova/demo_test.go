@@ -145,6 +145,26 @@ func compareWeek(t *testing.T, feed string, got outcome) {
 	}
 }
 
+// A file can feed the market page too, again and again; a feed that cannot be
+// published ends the command.
+func TestDemoFeed(t *testing.T) {
+	feed := write(t, "quotes.ndjson", `{"symbol":"A","bid":1,"ask":2,"bidSize":3,"askSize":4,"ts":5}`+"\n")
+	demo, url := startDemo(t, "--feed", feed, "--event", "quote", "--loop")
+	demo.line(t, "1 event of "+feed+" published")
+	demo.line(t, "1 event of "+feed+" published")
+	if code, body := fetch(t, url+"/"); code != 200 || !strings.Contains(body, "app.js") {
+		t.Errorf("page: %d %.100s", code, body)
+	}
+	got := runNova(t, "", "sub", "--topic", "equities", "--url", url, "--count", "2", "--json")
+	if got.code != 0 || strings.Count(got.stdout, `"bidSize":3`) != 2 {
+		t.Error(got)
+	}
+	got = runNova(t, "", "demo", "--addr", "127.0.0.1:0", "--feed", feed, "--event", "quote", "--topic", strings.Repeat("t", 300))
+	if got.code != 1 || !strings.HasPrefix(got.stderr, "nova demo: "+feed+":1: ") || strings.Count(got.stderr, "\n") != 1 {
+		t.Error(got)
+	}
+}
+
 func TestDemoErrors(t *testing.T) {
 	schema := write(t, "tiny.json", tinySchema)
 	_, url := startDemo(t, "--schema", schema)

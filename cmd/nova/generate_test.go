@@ -41,6 +41,10 @@ func TestGenerateErrors(t *testing.T) {
 	fails(t, 2, []string{"generate", "--schema", good}, "no output given; write --go DIR")
 	fails(t, 1, []string{"generate", "--schema", "missing.json", "--go", "x"}, "schema file missing.json does not exist")
 
+	if got := runNova(t, "", "generate", "--schema", "src/market.ts", "--go", "x"); got.code != 1 || !strings.Contains(got.stderr, "\n  import { schemas") {
+		t.Error(got)
+	}
+
 	// One line a problem, each with file, line and pointer.
 	bad := write(t, "bad.json", strings.NewReplacer(`{"type": "number"}`, `{"type": "numbr"}`, `{"ts": {"type": "integer"}}`, `{"ts": {}}`).Replace(tinySchema))
 	got := runNova(t, "", "generate", "--schema", bad, "--go", t.TempDir())

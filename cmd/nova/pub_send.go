@@ -82,7 +82,10 @@ func (p *publishing) all(ctx context.Context, source lineSource) error {
 		bad := p.check(&n)
 		switch {
 		case n.err != nil && !errors.Is(n.err, errBadLine): // the end
-			return errors.Join(p.send(ctx, batch), bad)
+			if err := p.send(ctx, batch); err != nil {
+				return err
+			}
+			return bad
 		case bad != nil:
 			if err := p.flushAndSkip(ctx, &batch, bad); err != nil {
 				return err
@@ -184,7 +187,7 @@ func (p *publishing) send(ctx context.Context, batch []numbered) error {
 	}
 	for _, n := range batch {
 		if !answers.Scan() {
-			return waitDone(ctx, fmt.Errorf("%s answered fewer lines than it was sent (%w)", p.server.url, errors.Join(io.ErrUnexpectedEOF, answers.Err())))
+			return waitDone(ctx, fmt.Errorf("%s answered fewer lines than it was sent (%w)", p.server.url, cause(answers.Err(), io.ErrUnexpectedEOF)))
 		}
 		var a struct {
 			Members                int
@@ -192,7 +195,7 @@ func (p *publishing) send(ctx context.Context, batch []numbered) error {
 		}
 		if err := json.Unmarshal(answers.Bytes(), &a); err != nil {
 			// A broken connection leaves half a line.
-			return waitDone(ctx, fmt.Errorf("%s answered %.60q, which is no result (%w)", p.server.url, answers.Bytes(), errors.Join(answers.Err(), err)))
+			return waitDone(ctx, fmt.Errorf("%s answered %.60q, which is no result (%w)", p.server.url, answers.Bytes(), cause(answers.Err(), err)))
 		}
 		if a.Code == "" {
 			p.published++
@@ -200,6 +203,16 @@ func (p *publishing) send(ctx context.Context, batch []numbered) error {
 			continue
 		}
 		if err := p.skip(p.badLine(n, "the server refuses it: "+joinNonEmpty(a.Pointer, a.Message)+" ("+a.Code+")")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cause returns the first error that is one.
+func cause(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
 			return err
 		}
 	}

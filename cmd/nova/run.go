@@ -54,14 +54,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 // report writes an error: problems of a schema one a line, each with its place,
-// anything else as one line that begins with the command.
+// anything else behind the name of the command, on one line unless it is a text
+// to copy.
 func report(w io.Writer, cmd *cobra.Command, err error) {
 	var problems schema.Errors
 	if errors.As(err, &problems) {
 		fmt.Fprintln(w, problems.Error())
 		return
 	}
-	fmt.Fprintf(w, "%s: %s\n", cmd.CommandPath(), strings.ReplaceAll(err.Error(), "\n", "; "))
+	fmt.Fprintf(w, "%s: %s\n", cmd.CommandPath(), err)
 }
 
 // unknownCommand reports a first word that is no command. Cobra's own error

@@ -100,7 +100,10 @@ func (o *subOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if closed := conn.Close(closing); err == nil {
 		err = closed
 	}
-	return errors.Join(err, s.out.Flush())
+	if flushed := s.out.Flush(); err == nil {
+		err = flushed
+	}
+	return err
 }
 
 // subscriber prints what a connection receives.

@@ -56,15 +56,16 @@ test("2,000 quotes arrive, in order, with equal values", async () => {
   const bundle = await build({
     entryPoints: [fileURLToPath(new URL("../page/recorder.ts", import.meta.url))],
     tsconfig: fileURLToPath(new URL("../tsconfig.json", import.meta.url)),
-    bundle: true, format: "iife", target: "es2022", write: false,
+    bundle: true, format: "esm", target: "es2022", write: false,
   });
   const context = await browser.newContext();
-  // The server takes sockets of its own origin, so the test page pretends to be there.
-  await context.route(`${demo.url}/recorder`, (route) =>
-    route.fulfill({ contentType: "text/html", body: `<!doctype html><title>recorder</title><link rel="icon" href="data:,"><script>${bundle.outputFiles[0]!.text}</script>` }),
+  // The page comes from the server, with another script: sockets are taken from
+  // the server's own origin only.
+  await context.route(`${demo.url}/app.js`, (route) =>
+    route.fulfill({ contentType: "text/javascript", body: bundle.outputFiles[0]!.text }),
   );
   const page = await context.newPage();
-  await page.goto(`${demo.url}/recorder`);
+  await page.goto(demo.url);
   await page.waitForFunction(() => window.ready);
 
   const quotes = makeQuotes(2000, seed);

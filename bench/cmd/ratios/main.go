@@ -17,8 +17,8 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 15, "rounds; each codec runs once in each")
-	slice := flag.Duration("slice", 20*time.Millisecond, "time of one codec in one round")
+	rounds := flag.Int("rounds", 200, "rounds; each codec runs once in each")
+	slice := flag.Duration("slice", time.Millisecond, "time of one codec in one round")
 	only := flag.String("case", "", "measure this message alone")
 	flag.Parse()
 	if *rounds < 1 || *slice <= 0 || flag.NArg() > 0 {

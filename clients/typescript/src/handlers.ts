@@ -65,6 +65,11 @@ export class Handlers {
     this.#remove(event.id, (e) => handler === undefined || e.handler === handler);
   }
 
+  /** Removes every handler. */
+  clear(): void {
+    for (const id of [...this.#byId.keys()]) this.#remove(id, () => true);
+  }
+
   /** Reports whether anyone would see the event. */
   wants(id: number, any: boolean): boolean {
     return (any && this.#any.length > 0) || this.#byId.has(id);

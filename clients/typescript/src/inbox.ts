@@ -126,13 +126,13 @@ export class Inbox {
     }
     if (event === undefined) return this.#unknown(view, header, meta);
     const any = !event.internal;
-    const audience = [this.handlers, ...this.topics.audience(topic)].filter((h) => h.wants(id, any));
-    if (audience.length === 0) return;
+    const members = this.topics.audience(topic);
+    if (!this.handlers.wants(id, any) && !members.some((h) => h.wants(id, any))) return;
     const decoded = this.#decode(event, view, header);
     if (decoded === undefined) return;
-    for (const handlers of audience) {
-      handlers.dispatch(id, decoded.value, meta, any, (cause) => this.#threw(event.name, cause));
-    }
+    const thrown = (cause: unknown) => this.#threw(event.name, cause);
+    this.handlers.dispatch(id, decoded.value, meta, any, thrown);
+    for (const handlers of members) handlers.dispatch(id, decoded.value, meta, any, thrown);
   }
 
   #unknown(view: DataView, header: Header, meta: Meta): void {

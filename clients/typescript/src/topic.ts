@@ -84,6 +84,8 @@ class Member implements Subscription {
 /** A joined topic. Without members it was joined by the server. */
 export class Topic {
   readonly members = new Set<Member>();
+  /** Handlers of the members; replaced, never changed. */
+  audience: readonly Handlers[] = [];
   /** Request under way or answered last. */
   id = 0;
   position: Position | undefined;
@@ -99,6 +101,7 @@ const encoder = /* #__PURE__ */ new TextEncoder();
 export class Topics {
   readonly #byName = new Map<string, Topic>();
   readonly #byRef = new Map<bigint, Topic>();
+  #everyone: readonly Handlers[] = [];
   #lastId = 0;
   #connected = false;
   #positions = false;
@@ -116,13 +119,17 @@ export class Topics {
     this.#byName.set(name, topic);
     const member = new Member(topic, this);
     topic.members.add(member);
+    this.#gather(topic);
     if (!known && this.#connected) this.#join(topic);
     return member;
   }
 
   close(member: Member): void {
     const { entry } = member;
-    if (entry.members.delete(member) && entry.members.size === 0) this.leave(entry.name);
+    if (!entry.members.delete(member)) return;
+    member.handlers.clear();
+    this.#gather(entry);
+    if (entry.members.size === 0 && this.#byName.get(entry.name) === entry) this.leave(entry.name);
   }
 
   /** Leaves a topic whatever subscribes to it. */
@@ -151,11 +158,8 @@ export class Topics {
   }
 
   /** Everyone who handles events of this topic; all topics when it is not told. */
-  *audience(topic: Topic | undefined): Generator<Handlers> {
-    const topics = topic === undefined ? this.#byName.values() : [topic];
-    for (const t of topics) {
-      for (const member of t.members) yield member.handlers;
-    }
+  audience(topic: Topic | undefined): readonly Handlers[] {
+    return topic?.audience ?? this.#everyone;
   }
 
   /** Topic of a trailer; undefined when it is not (any more) joined. */
@@ -207,8 +211,14 @@ export class Topics {
     else this.events.joinAt(topic.id, topic.name, from.epoch, from.offset);
   }
 
+  #gather(topic: Topic): void {
+    topic.audience = [...topic.members].map((m) => m.handlers);
+    this.#everyone = [...this.#byName.values()].flatMap((t) => t.audience);
+  }
+
   #forget(topic: Topic): void {
     if (this.#byName.get(topic.name) === topic) this.#byName.delete(topic.name);
+    this.#gather(topic);
     if (topic.ref !== undefined && this.#byRef.get(topic.ref) === topic) this.#byRef.delete(topic.ref);
   }
 }
