@@ -293,6 +293,17 @@ func TestTopics(t *testing.T) {
 		p.control(&control.TopicSubscribed{Topic: "seed", Epoch: "S", Offset: 1})
 		send("seed", "S", 2)
 		r.is(t, "seed@2")
+		// An answer that is among the missing frames is asked for again.
+		lost, _ := c.Subscribe(t.Context(), "lost")
+		p.expect(`nova.subscribe 7 lost "" 0`)
+		p.send(chat("1", 1))
+		p.send(chat("3", 3))
+		p.expect("resume 1")
+		p.control(&control.Resumed{})
+		p.expect(`nova.subscribe 7 lost "" 0`)
+		r.is(t, "@0, gap  2-2, @0")
+		lost.Close()
+		p.expect("unsubscribe lost")
 		_ = c.JoinGroup(t.Context(), "vip")
 		p.expect("joinGroup vip")
 		p.control(&control.TopicRejected{Group: "vip", Code: 7})
@@ -301,10 +312,10 @@ func TestTopics(t *testing.T) {
 		p.conn.Close()
 		p = f.next()
 		p.welcome("topics/1")
-		p.expect("hello 2 [topics/1] 0", `nova.subscribe 7 a "A1" 9`)
+		p.expect("hello 2 [topics/1] 3", `nova.subscribe 8 a "A1" 9`)
 		a.Close()
 		p.expect("unsubscribe a")
-		p.control(&control.TopicSubscribed{ID: 7, Topic: "a", Epoch: "A1", Offset: 9}) // too late
+		p.control(&control.TopicSubscribed{ID: 8, Topic: "a", Epoch: "A1", Offset: 9}) // too late
 		send("a", "A1", 10)
 		r.take()
 		if n := c.Stats(); n.Stray != 3 {

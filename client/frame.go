@@ -114,6 +114,7 @@ func (s *socket) letGo() error {
 		}
 		s.c.counts.missing.Add(to - from + 1)
 		s.c.gap(Gap{From: from, To: to})
+		s.c.askAgain()
 	}
 }
 
@@ -253,7 +254,7 @@ func (s *socket) onGoaway(payload []byte) {
 // failure turns what a server answered into an error; a code of 0 is none of ours.
 func failure(code int64, format string, args ...any) error {
 	if code <= 0 || code > int64(nova.UnknownOutcome) {
-		code = int64(nova.Unknown)
+		code = int64(nova.Cancelled) // ended on purpose
 	}
 	return nova.Errorf(nova.Code(code), format, args...)
 }

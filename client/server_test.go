@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -147,9 +148,11 @@ func TestRealServerCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	published := make(chan struct{})
+	ahead := make(chan struct{}, 500) // a replay brings 1,024 at most
 	go func() {
 		defer close(published)
 		for i := range int64(total) {
+			ahead <- struct{}{}
 			if err := market.QuoteEvent.Publish(t.Context(), r.hub, nova.Topic("t"), &market.Quote{Ts: i}); err != nil {
 				t.Error(err)
 				return
@@ -163,6 +166,7 @@ func TestRealServerCut(t *testing.T) {
 		if err != nil || q.Ts != next {
 			t.Fatalf("got %+v, %v, want quote %d", q, err, next)
 		}
+		<-ahead
 		if next++; next == total {
 			break
 		}
@@ -177,4 +181,69 @@ func TestRealServerCut(t *testing.T) {
 		t.Errorf("%d of %d arrived; %+v", next, total, c.Stats())
 	}
 	t.Logf("%+v", c.Stats())
+}
+
+// More is published during an outage than the server replays: the client is
+// told what it misses, and goes on with what comes.
+func TestRealServerFlood(t *testing.T) {
+	r := newReal(t, false, hub.Options{History: hub.History{Size: 5000}, Backpressure: hub.Backpressure{MaxFrames: 1 << 14, MaxBytes: 16 << 20}}, server.Options{})
+	var mu sync.Mutex
+	var socket net.Conn
+	down := false
+	gaps := make(chan client.Gap, 100)
+	c := r.dial(t, client.Options{
+		Reconnect: client.Reconnect{Initial: time.Millisecond, Max: 2 * time.Millisecond},
+		OnGap:     func(g client.Gap) { gaps <- g },
+		NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if down {
+				return nil, errors.New("cut")
+			}
+			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+			socket = conn
+			return conn, err
+		},
+	})
+	sub, err := c.Subscribe(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish := func(from, to int64) {
+		for i := from; i <= to; i++ {
+			if err := market.QuoteEvent.Publish(t.Context(), r.hub, nova.Topic("t"), &market.Quote{Ts: i}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	set := func(cut bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if down = cut; cut {
+			socket.Close()
+		}
+	}
+	publish(1, 1)
+	last := int64(0)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for q, err := range market.QuoteEvent.All(ctx, sub) {
+		if err != nil || q.Ts <= last {
+			t.Fatalf("got %+v, %v after %d", q, err, last)
+		}
+		switch last = q.Ts; last {
+		case 1:
+			set(true)
+			publish(2, 3000)
+			set(false)
+			g := <-gaps
+			if g.From != 2 {
+				t.Errorf("gap %v, want from 2", g)
+			}
+			publish(3001, 3001)
+		case 3001:
+			return
+		}
+	}
+	t.Errorf("the last is %d; %+v", last, c.Stats())
 }

@@ -37,7 +37,8 @@ func newSubscription(c *Conn, name string) *Subscription {
 func (s *Subscription) Topic() string { return s.name }
 
 // Position returns the place in the topic's history up to which frames have
-// been handed on. Its epoch is "" while the server has told none.
+// been handed on; an iterator may be behind it and finds its own place in
+// Delivery.Offset. The epoch is "" while the server has told none.
 func (s *Subscription) Position() Position {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()

@@ -74,6 +74,10 @@ func (c *Conn) subscribeFrame(t *topic) frameAppender {
 	}
 	c.topics.lastID++
 	t.id = c.topics.lastID
+	return t.request()
+}
+
+func (t *topic) request() frameAppender {
 	m := &control.TopicSubscribe{ID: t.id, Topic: t.name, Epoch: t.at.Epoch, Offset: t.start, Limit: t.limit}
 	if t.at.Epoch != "" {
 		m.Offset = int64(t.at.Offset)
@@ -90,6 +94,22 @@ func (c *Conn) subscribeFrames() []frameAppender {
 		}
 	}
 	return frames
+}
+
+// askAgain repeats the subscriptions that have no answer: it may be among the
+// frames that are missing. The id stays, as the answer may just as well be under
+// way, and then comes twice.
+func (c *Conn) askAgain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.topicsOn {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.topics.byName)) {
+		if t := c.topics.byName[name]; len(t.subs) > 0 && !t.acked {
+			c.control(t.request())
+		}
+	}
 }
 
 // SubscribeOption changes where a subscription begins. Base servers, which have

@@ -213,6 +213,9 @@ func (g *goFile) fillTables(f field, value, slot string) {
 	g.line("if len(%s) > 0 {", value)
 	g.line("b, vt = wire.AppendVTable(b, base, vtable%s)", e.Name)
 	g.line("for i := range %s {", value)
-	g.line("b, c = wire.AppendElement(b, base, at+4*i, vt, inline%s, %d)", e.Name, e.wire.Align())
+	// Written out: a constant is appended by two stores, through a call it costs a copy.
+	g.line("b = append(wire.Align(b, base, %d), inline%s...)", e.wire.Align(), e.Name)
+	g.line("c = len(b) - len(inline%s)", e.Name)
+	g.line("wire.LinkElement(b, at+4*i, c, vt)")
 	g.line("b = fill%s(b, base, c, &%s[i])\n}\n}", e.Name, value)
 }

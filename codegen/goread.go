@@ -7,10 +7,17 @@ import (
 )
 
 // read writes the function that reads a verified table into its struct.
-// Every field is assigned, so that a struct can be reused.
+// Every field is assigned, so that a struct can be reused. Scalars of a table
+// that stands as our encoders write it are read at known places; of any other,
+// one by one, in the order of ids, so that errors are the same for all readers.
 func (g *goFile) read(t *table) {
 	g.line("\nfunc read%s(r *wire.Reader, t wire.TableRef, m *%s) {", t.Name, t.Name)
-	for _, f := range t.fields {
+	row := g.readRow(t)
+	for i, f := range t.fields {
+		scalar := row && !f.wire.IsRef()
+		if scalar && (i == 0 || t.fields[i-1].wire.IsRef()) {
+			g.line("if p == nil {")
+		}
 		switch {
 		case f.target != nil && f.Vector:
 			g.readTables(f)
@@ -19,8 +26,42 @@ func (g *goFile) read(t *table) {
 		default:
 			g.readValue(f)
 		}
+		if scalar && (i+1 == len(t.fields) || t.fields[i+1].wire.IsRef()) {
+			g.line("}")
+		}
 	}
 	g.line("}")
+}
+
+// readRow reads all scalars of a table whose fields are always present; it
+// reports whether that is worth while.
+func (g *goFile) readRow(t *table) bool {
+	var scalars []field
+	for _, f := range t.fields {
+		if !f.wire.IsRef() {
+			scalars = append(scalars, f)
+		}
+	}
+	if t.wire.CanBeAbsent() || len(scalars) < 2 {
+		return false
+	}
+	g.line("p := r.Row(t, vtable%s, %d)", t.Name, t.wire.Inline())
+	g.line("if len(p) == %d {", t.wire.Inline())
+	for _, f := range scalars {
+		at := f.wire.Offset()
+		switch f.Kind {
+		case wire.Bool:
+			g.line("m.%s = p[%d] != 0", f.GoName, at)
+		case wire.Int64:
+			g.line("m.%s = int64(binary.LittleEndian.Uint64(p[%d:]))", f.GoName, at)
+		case wire.Float64:
+			g.line("m.%s = math.Float64frombits(binary.LittleEndian.Uint64(p[%d:]))", f.GoName, at)
+		case wire.Enum:
+			g.line("m.%s = %s(binary.LittleEndian.Uint32(p[%d:]))", f.GoName, f.Enum.Name, at)
+		}
+	}
+	g.line("}")
+	return true
 }
 
 // readValue reads a field without tables.

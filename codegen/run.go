@@ -130,9 +130,11 @@ func read(cfg Config) (*schema.Model, error) {
 
 // exportFirst tells how to make JSON of a TypeScript schema.
 func exportFirst(file string) string {
-	return strings.Join([]string{
-		file + " is a program, not JSON: export it first with these two lines in export.mjs, run by: npx tsx export.mjs > schema.json",
-		fmt.Sprintf("  import { schemas, events, calls } from %q;", "./"+filepath.Base(file)),
-		`  console.log(JSON.stringify({ package: "market", schemas, events, calls }));`,
-	}, "\n")
+	module := filepath.ToSlash(file)
+	if !filepath.IsAbs(file) {
+		module = "./" + module
+	}
+	return fmt.Sprintf(`%s is a program, not JSON: export it first (write your name for "market"): `+
+		`npx tsx -e 'import * as s from %q; console.log(JSON.stringify({package: "market", schemas: s.schemas, events: s.events, calls: s.calls}))' > %s`,
+		file, module, strings.TrimSuffix(file, filepath.Ext(file))+".json")
 }

@@ -317,12 +317,22 @@ func fillQuote(b []byte, base, t int, m *Quote) []byte {
 }
 
 func readQuote(r *wire.Reader, t wire.TableRef, m *Quote) {
+	p := r.Row(t, vtableQuote, 48)
+	if len(p) == 48 {
+		m.Bid = math.Float64frombits(binary.LittleEndian.Uint64(p[8:]))
+		m.Ask = math.Float64frombits(binary.LittleEndian.Uint64(p[16:]))
+		m.BidSize = int64(binary.LittleEndian.Uint64(p[24:]))
+		m.AskSize = int64(binary.LittleEndian.Uint64(p[32:]))
+		m.Ts = int64(binary.LittleEndian.Uint64(p[40:]))
+	}
 	m.Symbol = r.String(t, 0, "symbol")
-	m.Bid = r.Float64(t, 1, "bid")
-	m.Ask = r.Float64(t, 2, "ask")
-	m.BidSize = r.Int64(t, 3, "bidSize")
-	m.AskSize = r.Int64(t, 4, "askSize")
-	m.Ts = r.Int64(t, 5, "ts")
+	if p == nil {
+		m.Bid = r.Float64(t, 1, "bid")
+		m.Ask = r.Float64(t, 2, "ask")
+		m.BidSize = r.Int64(t, 3, "bidSize")
+		m.AskSize = r.Int64(t, 4, "askSize")
+		m.Ts = r.Int64(t, 5, "ts")
+	}
 }
 
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.
@@ -390,11 +400,20 @@ func fillTrade(b []byte, base, t int, m *Trade) []byte {
 }
 
 func readTrade(r *wire.Reader, t wire.TableRef, m *Trade) {
+	p := r.Row(t, vtableTrade, 36)
+	if len(p) == 36 {
+		m.Price = math.Float64frombits(binary.LittleEndian.Uint64(p[8:]))
+		m.Volume = int64(binary.LittleEndian.Uint64(p[16:]))
+		m.Side = Side(binary.LittleEndian.Uint32(p[32:]))
+		m.Ts = int64(binary.LittleEndian.Uint64(p[24:]))
+	}
 	m.Symbol = r.String(t, 0, "symbol")
-	m.Price = r.Float64(t, 1, "price")
-	m.Volume = r.Int64(t, 2, "volume")
-	m.Side = Side(r.Enum(t, 3, "side"))
-	m.Ts = r.Int64(t, 4, "ts")
+	if p == nil {
+		m.Price = r.Float64(t, 1, "price")
+		m.Volume = r.Int64(t, 2, "volume")
+		m.Side = Side(r.Enum(t, 3, "side"))
+		m.Ts = r.Int64(t, 4, "ts")
+	}
 }
 
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.
@@ -464,7 +483,9 @@ func fillPortfolioSnapshot(b []byte, base, t int, m *PortfolioSnapshot) []byte {
 	if len(m.Positions) > 0 {
 		b, vt = wire.AppendVTable(b, base, vtablePortfolioPosition)
 		for i := range m.Positions {
-			b, c = wire.AppendElement(b, base, at+4*i, vt, inlinePortfolioPosition, 8)
+			b = append(wire.Align(b, base, 8), inlinePortfolioPosition...)
+			c = len(b) - len(inlinePortfolioPosition)
+			wire.LinkElement(b, at+4*i, c, vt)
 			b = fillPortfolioPosition(b, base, c, &m.Positions[i])
 		}
 	}
@@ -546,10 +567,18 @@ func fillPortfolioPosition(b []byte, base, t int, m *PortfolioPosition) []byte {
 }
 
 func readPortfolioPosition(r *wire.Reader, t wire.TableRef, m *PortfolioPosition) {
+	p := r.Row(t, vtablePortfolioPosition, 32)
+	if len(p) == 32 {
+		m.Quantity = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.AvgPrice = math.Float64frombits(binary.LittleEndian.Uint64(p[16:]))
+		m.Pnl = math.Float64frombits(binary.LittleEndian.Uint64(p[24:]))
+	}
 	m.Symbol = r.String(t, 0, "symbol")
-	m.Quantity = r.Int64(t, 1, "quantity")
-	m.AvgPrice = r.Float64(t, 2, "avgPrice")
-	m.Pnl = r.Float64(t, 3, "pnl")
+	if p == nil {
+		m.Quantity = r.Int64(t, 1, "quantity")
+		m.AvgPrice = r.Float64(t, 2, "avgPrice")
+		m.Pnl = r.Float64(t, 3, "pnl")
+	}
 }
 
 func checkPortfolioPosition(m *PortfolioPosition) *wire.Int64Error {
@@ -613,6 +642,12 @@ func fillComplex(b []byte, base, t int, m *Complex) []byte {
 }
 
 func readComplex(r *wire.Reader, t wire.TableRef, m *Complex) {
+	p := r.Row(t, vtableComplex, 45)
+	if len(p) == 45 {
+		m.Active = p[44] != 0
+		m.Total = math.Float64frombits(binary.LittleEndian.Uint64(p[8:]))
+		m.Ts = int64(binary.LittleEndian.Uint64(p[16:]))
+	}
 	m.ID = r.String(t, 0, "id")
 	m.Names = r.Strings(t, 1, "names")
 	if m.Names == nil {
@@ -634,9 +669,11 @@ func readComplex(r *wire.Reader, t wire.TableRef, m *Complex) {
 	if m.Tags == nil {
 		m.Tags = []Tag{}
 	}
-	m.Active = r.Bool(t, 6, "active")
-	m.Total = r.Float64(t, 7, "total")
-	m.Ts = r.Int64(t, 8, "ts")
+	if p == nil {
+		m.Active = r.Bool(t, 6, "active")
+		m.Total = r.Float64(t, 7, "total")
+		m.Ts = r.Int64(t, 8, "ts")
+	}
 }
 
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.
@@ -712,7 +749,9 @@ func fillOrder(b []byte, base, t int, m *Order) []byte {
 	if len(m.Lines) > 0 {
 		b, vt = wire.AppendVTable(b, base, vtableOrderLine)
 		for i := range m.Lines {
-			b, c = wire.AppendElement(b, base, at+4*i, vt, inlineOrderLine, 8)
+			b = append(wire.Align(b, base, 8), inlineOrderLine...)
+			c = len(b) - len(inlineOrderLine)
+			wire.LinkElement(b, at+4*i, c, vt)
 			b = fillOrderLine(b, base, c, &m.Lines[i])
 		}
 	}
@@ -828,11 +867,19 @@ func fillCustomer(b []byte, base, t int, m *Customer) []byte {
 }
 
 func readCustomer(r *wire.Reader, t wire.TableRef, m *Customer) {
+	p := r.Row(t, vtableCustomer, 29)
+	if len(p) == 29 {
+		m.Vip = p[28] != 0
+		m.LoyaltyPoints = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.Rating = math.Float64frombits(binary.LittleEndian.Uint64(p[16:]))
+	}
 	m.ID = r.String(t, 0, "id")
 	m.Name = r.String(t, 1, "name")
-	m.Vip = r.Bool(t, 2, "vip")
-	m.LoyaltyPoints = r.Int64(t, 3, "loyaltyPoints")
-	m.Rating = r.Float64(t, 4, "rating")
+	if p == nil {
+		m.Vip = r.Bool(t, 2, "vip")
+		m.LoyaltyPoints = r.Int64(t, 3, "loyaltyPoints")
+		m.Rating = r.Float64(t, 4, "rating")
+	}
 }
 
 func checkCustomer(m *Customer) *wire.Int64Error {
@@ -867,9 +914,16 @@ func fillOrderLine(b []byte, base, t int, m *OrderLine) []byte {
 }
 
 func readOrderLine(r *wire.Reader, t wire.TableRef, m *OrderLine) {
+	p := r.Row(t, vtableOrderLine, 28)
+	if len(p) == 28 {
+		m.Qty = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.UnitPrice = math.Float64frombits(binary.LittleEndian.Uint64(p[16:]))
+	}
 	m.Sku = r.String(t, 0, "sku")
-	m.Qty = r.Int64(t, 1, "qty")
-	m.UnitPrice = r.Float64(t, 2, "unitPrice")
+	if p == nil {
+		m.Qty = r.Int64(t, 1, "qty")
+		m.UnitPrice = r.Float64(t, 2, "unitPrice")
+	}
 	m.Tags = wire.Enums[Tag](r, t, 3, "tags")
 	if m.Tags == nil {
 		m.Tags = []Tag{}
@@ -923,9 +977,16 @@ func fillBigVal(b []byte, base, t int, m *BigVal) []byte {
 }
 
 func readBigVal(r *wire.Reader, t wire.TableRef, m *BigVal) {
+	p := r.Row(t, vtableBigVal, 24)
+	if len(p) == 24 {
+		m.Seq = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.When = int64(binary.LittleEndian.Uint64(p[16:]))
+	}
 	m.ID = r.String(t, 0, "id")
-	m.Seq = r.Int64(t, 1, "seq")
-	m.When = r.Int64(t, 2, "when")
+	if p == nil {
+		m.Seq = r.Int64(t, 1, "seq")
+		m.When = r.Int64(t, 2, "when")
+	}
 }
 
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.

@@ -130,6 +130,9 @@ const lockFix = "restore the file from version control and run nova check"
 func ReadLock(file string, data []byte) (*Lock, error) {
 	root, problems := parse(file, data)
 	if root == nil {
+		for i := range problems {
+			problems[i].Fix = lockFix // nobody writes this file by hand
+		}
 		return nil, problems
 	}
 	l := &lockReader{file: file, problems: problems, lock: &Lock{Tables: map[string]LockTable{}, Enums: map[string]map[string]int32{},
@@ -286,6 +289,7 @@ func (l *lockReader) enum(n *node) map[string]int32 {
 // fields and removed values.
 func (l *Lock) apply(m *Model) []Problem {
 	m.lock = l
+	m.Warnings = append(l.foreign(m), l.renamed(m)...)
 	var problems []Problem
 	for _, t := range m.Tables {
 		if pinned, ok := l.Tables[t.Name]; ok {

@@ -138,3 +138,60 @@ func TestLockConflicts(t *testing.T) {
 		}
 	}
 }
+
+// TestLockOfAnotherSchema: two schemas in one folder would take each other's
+// numbers for removed ones.
+func TestLockOfAnotherSchema(t *testing.T) {
+	other := lockOf(t, readWith(t, `{"package":"p","events":{"a":{"type":"object","properties":{"id":{"type":"string"},"qty":{"type":"integer"}}}},"$defs":{}}`, nil))
+	src := `{"package":"q","events":{"b":{"$ref":"A"}},"$defs":{"A":{"type":"object","properties":{"px":{"type":"number"}}}}}`
+	const want = "nova.lock.json looks like that of another schema: it has none of these events and calls, and another A; when two schemas stand in one folder,"
+	if m := readWith(t, src, other); len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0].String(), want) {
+		t.Errorf("%v, want %s", m.Warnings, want)
+	}
+	// A new name for every event is no other schema.
+	renamed := `{"package":"p","events":{"z":{"$ref":"A"}},"$defs":{"A":{"type":"object","properties":{"qty":{"type":"integer"},"id":{"type":"string"}}}}}`
+	if m := readWith(t, renamed, other); m.Tables[0].Fields[0].JSON != "id" || len(m.Warnings) != 0 {
+		t.Errorf("fields %+v, warnings %v", m.Tables[0].Fields[0], m.Warnings)
+	}
+}
+
+// TestLockRenamedTypes: the lock pins by name, so that a renamed type starts
+// anew; when that moves numbers it is told.
+func TestLockRenamedTypes(t *testing.T) {
+	doc := func(table, enum, properties, literals string) string {
+		return `{"package":"p","events":{"e":{"$ref":"` + table + `"}},"$defs":{"` + enum + `":{"enum":[` + literals + `]},
+			"` + table + `":{"type":"object","properties":{` + strings.ReplaceAll(properties, "ENUM", enum) + `}}}}`
+	}
+	const two, swapped = `"a":{"type":"string"},"b":{"$ref":"ENUM"}`, `"b":{"$ref":"ENUM"},"a":{"type":"string"}`
+	lock := lockOf(t, readWith(t, doc("T", "E1", two, `"x","y"`), nil))
+	for _, c := range []struct {
+		src  string
+		want []string
+	}{
+		{doc("T2", "E2", two, `"x","y"`), nil},    // nothing moves
+		{doc("T", "E1", swapped, `"y","x"`), nil}, // pinned
+		{doc("T2", "E1", swapped, `"x","y"`), []string{"the object T2 looks like T of"}},
+		{doc("T", "E2", two, `"z","x","y"`), []string{"the enum E2 looks like E1 of"}},
+		{doc("T", "E2", two, `"z","y"`), nil}, // another enum
+	} {
+		m := readWith(t, c.src, lock)
+		if len(m.Warnings) != len(c.want) {
+			t.Errorf("%s\nwarnings %v, want %v", c.src, m.Warnings, c.want)
+			continue
+		}
+		for i, w := range m.Warnings {
+			if !strings.Contains(w.String(), c.want[i]) {
+				t.Errorf("warning %q, want %q", w, c.want[i])
+			}
+		}
+	}
+}
+
+// The lock is written by nova, so that its fix is never to write JSON.
+func TestLockSyntax(t *testing.T) {
+	for _, src := range []string{"", "<<<<<<< HEAD\n{}", `{"wire":`} {
+		if _, err := schema.ReadLock("nova.lock.json", []byte(src)); err == nil || !strings.Contains(err.Error(), "restore the file from version control") {
+			t.Errorf("%q: %v", src, err)
+		}
+	}
+}

@@ -235,3 +235,24 @@ func TestTooManyFields(t *testing.T) {
 		t.Errorf("4096 doubles: %v", err)
 	}
 }
+
+// Types are told by their tables, not by functions of one name: an event may be
+// called like what used to be an encoder.
+func TestNamesOfNoFunction(t *testing.T) {
+	readWith(t, `{"package":"p","events":{"encodeA":{"$ref":"A"}, "decodeA":{"$ref":"A"}},"$defs":{"A":{"type":"object","properties":{}}}}`, nil)
+}
+
+// A clash of names between an event and what stands inside it is one error, not
+// a recursion too.
+func TestClashInsideIsNoRecursion(t *testing.T) {
+	_, err := schema.Read("s.json", []byte(`{"package":"p","$defs":{"Q":{"type":"object","properties":{"v":{"type":"integer"}}}},
+		"events":{"q":{"type":"object","properties":{"p":{"$ref":"Q"}}}}}`), schema.Options{})
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "the type name Q is taken by another schema") {
+		t.Error(err)
+	}
+	_, err = schema.Read("s.json", []byte(`{"package":"p","$defs":{"q":{"type":"object","properties":{}},"Q":{"type":"object","properties":{"v":{"type":"integer"}}}},
+		"events":{"a":{"$ref":"q"},"b":{"$ref":"Q"}}}`), schema.Options{})
+	if err == nil || !strings.HasSuffix(err.Error(), "; rename one of the two") {
+		t.Error(err)
+	}
+}

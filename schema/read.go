@@ -157,7 +157,11 @@ func (r *reader) top() {
 		}
 	}
 	if !isPackage(name) {
-		r.fail(at, fmt.Sprintf("the package name %s is not lower-case letters and digits, or is a Go keyword", quote(name)), "write "+quote(suggestPackage(name)))
+		what := "the package name"
+		if r.opts.Package != "" {
+			what = "the package name given in place of the document's,"
+		}
+		r.fail(at, fmt.Sprintf("%s %s is not lower-case letters and digits, or is a Go keyword", what, quote(name)), "write "+quote(suggestPackage(name)))
 	}
 	r.model.Package = name
 }
@@ -262,5 +266,5 @@ func (r *reader) surveyUnused() {
 		r.warnings = append(r.warnings, p)
 	}
 	*r.model, r.problems = model, problems
-	r.model.Warnings = slices.CompactFunc(r.warnings, func(a, b Problem) bool { return a == b })
+	r.model.Warnings = slices.CompactFunc(append(r.model.Warnings, r.warnings...), func(a, b Problem) bool { return a == b })
 }

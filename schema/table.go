@@ -21,8 +21,11 @@ func (r *reader) claim(name string, c *core, given bool) (*named, bool) {
 	}
 	same := given && old.given && old.form == form && (old.enum != nil) == (c.kind == coreEnum)
 	if !same && r.clash(old.pos, r.pos(c.node)) {
-		r.fail(c.node, fmt.Sprintf("the type name %s is taken by another schema at line %d (%s)", name, old.pos.Line, clip(old.pos.Pointer)),
-			"name one of the two under \"$defs\"")
+		fix := "name one of the two under \"$defs\""
+		if given && old.given {
+			fix = "rename one of the two"
+		}
+		r.fail(c.node, fmt.Sprintf("the type name %s is taken by another schema at line %d (%s)", name, old.pos.Line, clip(old.pos.Pointer)), fix)
 	}
 	return old, false
 }
@@ -59,7 +62,7 @@ func (r *reader) table(c *core, path, property string, at *node) *Table {
 	}
 	owner, fresh := r.claim(name, c, c.name != "")
 	if !fresh {
-		if owner.table != nil && r.depth[owner.table] == 0 { // still open
+		if owner.table != nil && r.depth[owner.table] == 0 && owner.form == r.form(c) { // still open, and no mere clash of names
 			return r.recursive(at)
 		}
 		r.tables[c.node] = owner.table

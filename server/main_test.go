@@ -1,9 +1,21 @@
 package server_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/ignex/nova/internal/leak"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+// TestMain also plays the roles of the benchmarks that need processes of their
+// own: they start this binary again.
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "server":
+		playServer()
+	case "clients":
+		playClients()
+	default:
+		leak.Main(m)
+	}
+}

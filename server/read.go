@@ -16,24 +16,51 @@ var readBuffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 // errPeerClosed ends the reader after the client's close frame.
 var errPeerClosed = errors.New("closed by the client")
 
-// read is the goroutine of a connection: it waits for bytes and hands them on.
+// read is the first goroutine of a connection: it takes what came with the
+// upgrade, then goes on as park or, on the ordinary path, stays.
 func (c *conn) read(early []byte) {
-	defer c.finish()
 	c.timer = c.admissionTimer()
 	if len(early) > 0 && !c.feed(early) {
+		c.finish()
 		return
 	}
 	if c.raw == nil {
 		c.readBlocking()
+		c.finish()
 		return
 	}
+	c.readOn()
+}
+
+// park waits for bytes on a stack that was never deep, and so stays at its
+// smallest: of an idle connection this goroutine is the largest part. Once there
+// are bytes it goes on as readOn.
+func (c *conn) park() {
+	if c.reader.wait(c.raw) && c.feedRead() {
+		c.readOn()
+		return
+	}
+	c.finish()
+}
+
+// feedRead takes what was read; false ends the reader.
+func (c *conn) feedRead() bool {
+	defer c.reader.release()
+	return c.feed(c.reader.buf[:c.reader.n])
+}
+
+// readOn takes bytes as long as there are some. Then a new goroutine waits: the
+// collector shrinks a grown stack only when less than a quarter is in use, which
+// a waiting read is not.
+func (c *conn) readOn() {
 	for {
-		if !c.reader.wait(c.raw) {
+		some, ok := c.reader.poll(c.raw)
+		switch {
+		case !ok || some && !c.feedRead():
+			c.finish()
 			return
-		}
-		more := c.feed(c.reader.buf[:c.reader.n])
-		c.reader.release()
-		if !more {
+		case !some:
+			go c.park()
 			return
 		}
 	}
@@ -53,6 +80,9 @@ func (c *conn) readBlocking() {
 func (c *conn) feed(b []byte) bool {
 	c.seen.Store(c.server.tick.Load())
 	err := c.parser.Feed(b, c)
+	if c.timer != nil && c.admitted.Load() {
+		c.stopTimer()
+	}
 	if err == nil {
 		if c.session.Full(&c.cursor) {
 			c.paused.Store(true)
@@ -85,15 +115,22 @@ func (c *conn) feed(b []byte) bool {
 
 // finish ends the connection and its session.
 func (c *conn) finish() {
-	if c.timer != nil {
-		c.timer.Stop()
-	}
+	c.stopTimer()
 	c.cut()
 	if !c.closing.Swap(true) {
 		c.server.metrics.closed(1006)
 	}
 	c.session.End()
 	c.server.remove(c)
+	c.server.wg.Done()
+}
+
+// stopTimer gives the timer of the admission up; the reader's.
+func (c *conn) stopTimer() {
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil
+	}
 }
 
 // admitAfter is when a client that sends nothing is admitted.

@@ -129,7 +129,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, identity Identity
 	if !s.add(c) {
 		c.Close(1012, "service restart")
 	}
-	s.wg.Go(func() { c.read(early) })
+	s.wg.Add(1) // until finish
+	go c.read(early)
 	return true
 }
 

@@ -15,8 +15,9 @@ type rawReader struct {
 	n   int
 }
 
-func (r *rawReader) wait(syscall.RawConn) bool { return false }
-func (r *rawReader) release()                  {}
+func (r *rawReader) wait(syscall.RawConn) bool            { return false }
+func (r *rawReader) poll(syscall.RawConn) (some, ok bool) { return false, false }
+func (r *rawReader) release()                             {}
 
 func (w *writer) writeOnce(uintptr) bool { return true }
 

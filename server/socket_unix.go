@@ -34,14 +34,27 @@ func (c *conn) setUpSocket() {
 type rawReader struct {
 	buf  *[readSize]byte
 	n    int
-	err  error
 	once func(fd uintptr) bool
+	now  bool // the read under way must not wait
 }
 
 func newRawReader() *rawReader {
 	r := new(rawReader)
 	r.once = r.readOnce
 	return r
+}
+
+// poll reads without waiting: some tells whether there were bytes, ok is false at
+// the end of the connection.
+func (r *rawReader) poll(raw syscall.RawConn) (some, ok bool) {
+	r.now = true
+	err := raw.Read(r.once)
+	r.now = false
+	if err != nil || r.buf != nil && r.n <= 0 {
+		r.release()
+		return false, false
+	}
+	return r.buf != nil, true
 }
 
 // wait parks until there are bytes; false at the end of the connection.
@@ -69,9 +82,12 @@ func (r *rawReader) readOnce(fd uintptr) bool {
 			continue
 		case syscall.EAGAIN:
 			readBuffers.Put(buf)
-			return false
+			return r.now
 		}
-		r.buf, r.n, r.err = buf, n, err
+		if err != nil {
+			n = 0
+		}
+		r.buf, r.n = buf, n
 		return true
 	}
 }

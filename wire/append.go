@@ -66,15 +66,14 @@ func AppendVTable(b []byte, base int, vtable string) ([]byte, int) {
 	return append(b, vtable...), len(b)
 }
 
-// AppendElement appends a table whose vtable stands at the index vtable;
-// inline is its template. It returns the index of the table.
-func AppendElement(b []byte, base, slot, vtable int, inline string, align int) ([]byte, int) {
-	b = pad(b, base, 0, align)
-	table := len(b)
-	b = append(b, inline...)
+// Align appends zeros until b ends on a multiple of align, which is 4 or 8.
+func Align(b []byte, base, align int) []byte { return pad(b, base, 0, align) }
+
+// LinkElement sets the two references of an element of a vector: from the table
+// back to the vtable it shares, and from slot to the table. All are indexes in b.
+func LinkElement(b []byte, slot, table, vtable int) {
 	binary.LittleEndian.PutUint32(b[table:], uint32(table-vtable))
 	setRef(b, slot, table)
-	return b, table
 }
 
 // AppendVector appends a vector of n elements of size bytes each, with any

@@ -39,13 +39,21 @@ type Reader struct {
 }
 
 // TableRef is the place of one verified table in the buffer of its Reader.
+// The zero value reads as a table without fields.
 type TableRef struct {
-	pos, vt, vtSize int
+	pos    int
+	vtable []byte // the sizes of vtable and table, then the offset of each field
 }
 
 // Root checks the prefix of data and returns its root table.
 func (r *Reader) Root(data []byte) TableRef {
-	*r = Reader{buf: data, tables: len(data) / 4, bytes: 16*len(data) + 64<<10}
+	// Field by field: assigning a whole Reader is a copy through a temporary,
+	// and costs a quarter of decoding a small message.
+	r.buf = data
+	r.tables = len(data) / 4
+	r.bytes = 16*len(data) + 64<<10
+	r.depth = 0
+	r.err = nil
 	if len(data) < 2*PrefixLen || uint64(binary.LittleEndian.Uint32(data)) != uint64(len(data)-PrefixLen) {
 		r.fail("", "the size prefix does not match the length")
 		return TableRef{}
@@ -130,7 +138,7 @@ func (r *Reader) enter(pos int, name string) TableRef {
 		r.fail(name, "the vtable has a wrong size")
 		return TableRef{}
 	}
-	return TableRef{pos: pos, vt: vt, vtSize: size}
+	return TableRef{pos: pos, vtable: r.buf[vt : vt+size : vt+size]}
 }
 
 // field returns the index of a field of size bytes, or 0 when it is absent. The
@@ -139,10 +147,10 @@ func (r *Reader) enter(pos int, name string) TableRef {
 // offsets are equal.
 func (r *Reader) field(t TableRef, id, size int, name string) int {
 	entry := 4 + 2*id
-	if entry >= t.vtSize {
+	if entry >= len(t.vtable) {
 		return 0
 	}
-	at := int(binary.LittleEndian.Uint16(r.buf[t.vt+entry:]))
+	at := int(binary.LittleEndian.Uint16(t.vtable[entry:]))
 	if at == 0 {
 		return 0
 	}
@@ -153,10 +161,39 @@ func (r *Reader) field(t TableRef, id, size int, name string) int {
 	return t.pos + at
 }
 
+// word reads 8 bytes; absent is 0. It is field written out once more: most
+// fields are such, and one call each is what reading them costs.
+func (r *Reader) word(t TableRef, id int, name string) uint64 {
+	entry := 4 + 2*id
+	if entry >= len(t.vtable) {
+		return 0
+	}
+	at := int(binary.LittleEndian.Uint16(t.vtable[entry:]))
+	if at == 0 {
+		return 0
+	}
+	end := t.pos + at + 8
+	if at < 4 || end > len(r.buf) {
+		r.fail(name, "the field reaches outside the buffer")
+		return 0
+	}
+	return binary.LittleEndian.Uint64(r.buf[end-8 : end])
+}
+
+// Row returns the inline part of a table, of size bytes, when the table stands as
+// our encoders write it: behind exactly this vtable, and whole. Otherwise it
+// returns nil, and nothing has failed: fields are then read one by one.
+func (r *Reader) Row(t TableRef, vtable string, size int) []byte {
+	if string(t.vtable) != vtable || t.pos+size > len(r.buf) {
+		return nil
+	}
+	return r.buf[t.pos : t.pos+size : t.pos+size]
+}
+
 // Has reports whether the scalar field id is present.
 func (r *Reader) Has(t TableRef, id int) bool {
 	entry := 4 + 2*id
-	return entry < t.vtSize && binary.LittleEndian.Uint16(r.buf[t.vt+entry:]) != 0
+	return entry < len(t.vtable) && binary.LittleEndian.Uint16(t.vtable[entry:]) != 0
 }
 
 // Bool reads a bool; any byte but 0 is true, absent is false.
@@ -166,21 +203,11 @@ func (r *Reader) Bool(t TableRef, id int, name string) bool {
 }
 
 // Int64 reads an int64; absent is 0.
-func (r *Reader) Int64(t TableRef, id int, name string) int64 {
-	at := r.field(t, id, 8, name)
-	if at == 0 {
-		return 0
-	}
-	return int64(binary.LittleEndian.Uint64(r.buf[at:]))
-}
+func (r *Reader) Int64(t TableRef, id int, name string) int64 { return int64(r.word(t, id, name)) }
 
 // Float64 reads a double, bit-exact; absent is 0.
 func (r *Reader) Float64(t TableRef, id int, name string) float64 {
-	at := r.field(t, id, 8, name)
-	if at == 0 {
-		return 0
-	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(r.buf[at:]))
+	return math.Float64frombits(r.word(t, id, name))
 }
 
 // Enum reads an enum number, known or not; absent is 0.
@@ -273,20 +300,31 @@ func (r *Reader) text(slot int, name string) (string, bool) {
 		return "", false
 	}
 	n := int(size)
-	end := pos + 4 + n
-	if r.buf[end] != 0 {
+	b := r.buf[pos+4 : pos+4+n+1]
+	if b[n] != 0 {
 		r.fail(name, "a string does not end with NUL")
 		return "", false
 	}
 	if !r.spend(n, name) {
 		return "", false
 	}
-	b := r.buf[pos+4 : end]
-	if !utf8.Valid(b) {
+	if b = b[:n]; !shortASCII(b) && !utf8.Valid(b) {
 		r.fail(name, "a string is not valid UTF-8")
 		return "", false
 	}
 	return string(b), true
+}
+
+// shortASCII reports whether b is ASCII of 4 to 16 bytes, as most names are.
+func shortASCII(b []byte) bool {
+	n := len(b)
+	switch {
+	case n >= 8 && n <= 16:
+		return (binary.LittleEndian.Uint64(b)|binary.LittleEndian.Uint64(b[n-8:]))&0x8080808080808080 == 0
+	case n >= 4 && n < 8:
+		return (binary.LittleEndian.Uint32(b)|binary.LittleEndian.Uint32(b[n-4:]))&0x80808080 == 0
+	}
+	return false
 }
 
 // String reads a string; absent is "".

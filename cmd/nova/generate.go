@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,10 +49,10 @@ out: commit it.`,
 
 func generate(stdout, stderr io.Writer, cfg codegen.Config) error {
 	report, err := codegen.Run(cfg)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("schema file %s does not exist; write --schema FILE", cfg.Schema)
-	}
 	if err != nil {
+		if _, missing := os.Stat(cfg.Schema); errors.Is(missing, fs.ErrNotExist) {
+			return fmt.Errorf("schema file %s does not exist; write --schema FILE", cfg.Schema)
+		}
 		return err
 	}
 	for _, w := range report.Warnings {

@@ -41,7 +41,10 @@ func TestGenerateErrors(t *testing.T) {
 	fails(t, 2, []string{"generate", "--schema", good}, "no output given; write --go DIR")
 	fails(t, 1, []string{"generate", "--schema", "missing.json", "--go", "x"}, "schema file missing.json does not exist")
 
-	if got := runNova(t, "", "generate", "--schema", "src/market.ts", "--go", "x"); got.code != 1 || !strings.Contains(got.stderr, "\n  import { schemas") {
+	program := write(t, "market.ts", "export const events = {};")
+	fails(t, 1, []string{"generate", "--schema", program, "--go", "x"}, "is a program, not JSON: export it first", "npx tsx -e 'import * as s from", "market.json")
+	// A folder that cannot be made is no missing schema.
+	if got := runNova(t, "", "generate", "--schema", good, "--go", "/proc/x"); got.code != 1 || strings.Contains(got.stderr, "schema file") || !strings.Contains(got.stderr, "/proc/x") {
 		t.Error(got)
 	}
 

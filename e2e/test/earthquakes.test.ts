@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { coloursOf, connected, launch, open } from "../lib/browser.ts";
 import { Demo } from "../lib/demo.ts";
@@ -29,13 +29,35 @@ afterAll(async () => {
   await demo?.stop();
 });
 
-const all = (page: import("playwright-core").Page) =>
-  page.waitForFunction(() => document.querySelector("#records-note")!.textContent!.startsWith("1,707 received"));
+/** A server gives newcomers the newest 1,024 retained events, as nova.subscribe says. */
+const RETAINED = 1024;
+const retained = quakes.slice(-RETAINED);
 
-test("the generic page shows every event of the file", async () => {
+const received = (page: Page, n: string) =>
+  page.waitForFunction((n) => document.querySelector("#records-note")!.textContent!.startsWith(`${n} received`), n);
+
+test("the page is open while the whole file is published", async () => {
+  const empty = await Demo.start(["--schema", shared("earthquakes.schema.json")]);
+  const { page, complaints, close } = await open(browser, empty.url);
+  await connected(page);
+  const target = { topic: "earthquake" };
+  // The first one tells, when it arrives, that the server has read the subscription.
+  await empty.publish([{ event: "earthquake", target, data: quakes[0] }]);
+  await received(page, "1");
+  const answers = await empty.publish(quakes.slice(1).map((data) => ({ event: "earthquake", target, data })));
+  expect(answers.filter((a) => a.code !== undefined)).toEqual([]);
+  await received(page, "1,707");
+  const shown = await page.locator("#records tbody td:nth-child(3)").allInnerTexts();
+  expect(shown).toEqual(quakes.slice(-100).reverse().map((q) => q.id));
+  expect(complaints).toEqual([]);
+  await close();
+  await empty.stop();
+});
+
+test("the generic page shows a replayed file", async () => {
   const { page, complaints, foreign, close } = await open(browser, demo.url);
   await connected(page);
-  await all(page);
+  await received(page, "1,024");
   expect(quakes).toHaveLength(1707);
   const header = await page.locator("#records thead th").allInnerTexts();
   expect(header.slice(0, 5)).toEqual(["#", "Received", "id", "mag", "place"]);
@@ -56,12 +78,12 @@ test("the generic page shows every event of the file", async () => {
 
 test("the filter finds words and compares fields", async () => {
   const { page, close } = await open(browser, demo.url);
-  await all(page);
+  await received(page, "1,024");
   await page.getByLabel("Filter the table").fill("alaska mag>4 status=reviewed");
-  const want = quakes.filter((q) => JSON.stringify(q).toLowerCase().includes("alaska") && q.mag > 4 && q.status === "reviewed");
+  const want = retained.filter((q) => JSON.stringify(q).toLowerCase().includes("alaska") && q.mag > 4 && q.status === "reviewed");
   expect(want.length).toBeGreaterThan(0);
   expect(await page.locator("#records tbody td:nth-child(3)").allInnerTexts()).toEqual(want.reverse().map((q) => q.id));
-  expect(await page.locator("#records-note").innerText()).toBe(`1,707 received · ${want.length} match`);
+  expect(await page.locator("#records-note").innerText()).toBe(`1,024 received · ${want.length} match`);
   await page.getByLabel("Filter the table").fill("no such place");
   expect(await page.locator("#records-empty").innerText()).toBe("Nothing received matches the filter.");
   await close();
@@ -69,7 +91,7 @@ test("the filter finds words and compares fields", async () => {
 
 test("a record is selected by keyboard and stays while others could come", async () => {
   const { page, close } = await open(browser, demo.url);
-  await all(page);
+  await received(page, "1,024");
   await page.locator("#records tbody button").first().click();
   await page.keyboard.press("ArrowDown");
   const id = quakes.at(-2)!.id;
@@ -85,7 +107,7 @@ describe.each([1440, 390])("at %d px", (width) => {
     const { page, complaints, close } = await open(browser, demo.url, {
       viewport: { width, height: width === 390 ? 844 : 900 }, colorScheme, deviceScaleFactor: width === 390 ? 2 : 1,
     });
-    await all(page);
+    await received(page, "1,024");
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     expect(wide, "px too wide").toBeLessThanOrEqual(0);
     await page.screenshot({ path: artifact(`earthquakes-${width}-${colorScheme}.png`), fullPage: true });

@@ -589,7 +589,15 @@ func fillLocation(b []byte, base, t int, m *Location) []byte {
 }
 
 func readLocation(r *wire.Reader, t wire.TableRef, m *Location) {
-	m.Longitude = r.Float64(t, 0, "longitude")
-	m.Latitude = r.Float64(t, 1, "latitude")
-	m.Depth = r.Float64(t, 2, "depth")
+	p := r.Row(t, vtableLocation, 32)
+	if len(p) == 32 {
+		m.Longitude = math.Float64frombits(binary.LittleEndian.Uint64(p[8:]))
+		m.Latitude = math.Float64frombits(binary.LittleEndian.Uint64(p[16:]))
+		m.Depth = math.Float64frombits(binary.LittleEndian.Uint64(p[24:]))
+	}
+	if p == nil {
+		m.Longitude = r.Float64(t, 0, "longitude")
+		m.Latitude = r.Float64(t, 1, "latitude")
+		m.Depth = r.Float64(t, 2, "depth")
+	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ignex/nova/wire"
 )
 
-const rounds = 250 // random messages per table
+const rounds = 120 // random messages per table
 
 // The judges start once for each schema.
 func TestJudges(t *testing.T) {
@@ -20,6 +20,7 @@ func TestJudges(t *testing.T) {
 			name := s.layout.Tables[table].Name
 			t.Run("our bytes/"+name, func(t *testing.T) { testOurBytes(t, s, verifier, node, table) })
 			t.Run("their bytes/"+name, func(t *testing.T) { testTheirBytes(t, s, verifier, node, table) })
+			t.Run("mutations/"+name, func(t *testing.T) { testMutations(t, s, verifier, node, table) })
 			t.Run("printed by flatc/"+name, func(t *testing.T) { testPrinted(t, s, table) })
 		}
 	})

@@ -193,12 +193,21 @@ func fillHello(b []byte, base, t int, m *Hello) []byte {
 }
 
 func readHello(r *wire.Reader, t wire.TableRef, m *Hello) {
-	m.Version = r.Int64(t, 0, "version")
+	p := r.Row(t, vtableHello, 24)
+	if len(p) == 24 {
+		m.Version = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.LastSeq = int64(binary.LittleEndian.Uint64(p[16:]))
+	}
+	if p == nil {
+		m.Version = r.Int64(t, 0, "version")
+	}
 	m.Caps = r.Strings(t, 1, "caps")
 	if m.Caps == nil {
 		m.Caps = []string{}
 	}
-	m.LastSeq = r.Int64(t, 2, "lastSeq")
+	if p == nil {
+		m.LastSeq = r.Int64(t, 2, "lastSeq")
+	}
 }
 
 // Welcome is the payload of event welcome.
@@ -658,8 +667,15 @@ func fillResumed(b []byte, base, t int, m *Resumed) []byte {
 }
 
 func readResumed(r *wire.Reader, t wire.TableRef, m *Resumed) {
-	m.Ok = r.Bool(t, 0, "ok")
-	m.From = r.Int64(t, 1, "from")
+	p := r.Row(t, vtableResumed, 16)
+	if len(p) == 16 {
+		m.Ok = p[4] != 0
+		m.From = int64(binary.LittleEndian.Uint64(p[8:]))
+	}
+	if p == nil {
+		m.Ok = r.Bool(t, 0, "ok")
+		m.From = r.Int64(t, 1, "from")
+	}
 }
 
 // RpcCall is the payload of event rpcCall.
@@ -817,11 +833,21 @@ func fillTopicSubscribe(b []byte, base, t int, m *TopicSubscribe) []byte {
 }
 
 func readTopicSubscribe(r *wire.Reader, t wire.TableRef, m *TopicSubscribe) {
-	m.ID = r.Int64(t, 0, "id")
+	p := r.Row(t, vtableTopicSubscribe, 36)
+	if len(p) == 36 {
+		m.ID = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.Offset = int64(binary.LittleEndian.Uint64(p[16:]))
+		m.Limit = int64(binary.LittleEndian.Uint64(p[24:]))
+	}
+	if p == nil {
+		m.ID = r.Int64(t, 0, "id")
+	}
 	m.Topic = r.String(t, 1, "topic")
 	m.Epoch = r.String(t, 2, "epoch")
-	m.Offset = r.Int64(t, 3, "offset")
-	m.Limit = r.Int64(t, 4, "limit")
+	if p == nil {
+		m.Offset = r.Int64(t, 3, "offset")
+		m.Limit = r.Int64(t, 4, "limit")
+	}
 }
 
 // TopicSubscribed is the payload of event nova.subscribed.
@@ -878,12 +904,23 @@ func fillTopicSubscribed(b []byte, base, t int, m *TopicSubscribed) []byte {
 }
 
 func readTopicSubscribed(r *wire.Reader, t wire.TableRef, m *TopicSubscribed) {
-	m.ID = r.Int64(t, 0, "id")
+	p := r.Row(t, vtableTopicSubscribed, 37)
+	if len(p) == 37 {
+		m.ID = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.Offset = int64(binary.LittleEndian.Uint64(p[16:]))
+		m.Recovered = p[36] != 0
+		m.Replayed = int64(binary.LittleEndian.Uint64(p[24:]))
+	}
+	if p == nil {
+		m.ID = r.Int64(t, 0, "id")
+	}
 	m.Topic = r.String(t, 1, "topic")
 	m.Epoch = r.String(t, 2, "epoch")
-	m.Offset = r.Int64(t, 3, "offset")
-	m.Recovered = r.Bool(t, 4, "recovered")
-	m.Replayed = r.Int64(t, 5, "replayed")
+	if p == nil {
+		m.Offset = r.Int64(t, 3, "offset")
+		m.Recovered = r.Bool(t, 4, "recovered")
+		m.Replayed = r.Int64(t, 5, "replayed")
+	}
 }
 
 // TopicRejected is the payload of event nova.rejected.
@@ -937,10 +974,19 @@ func fillTopicRejected(b []byte, base, t int, m *TopicRejected) []byte {
 }
 
 func readTopicRejected(r *wire.Reader, t wire.TableRef, m *TopicRejected) {
-	m.ID = r.Int64(t, 0, "id")
+	p := r.Row(t, vtableTopicRejected, 32)
+	if len(p) == 32 {
+		m.ID = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.Code = int64(binary.LittleEndian.Uint64(p[16:]))
+	}
+	if p == nil {
+		m.ID = r.Int64(t, 0, "id")
+	}
 	m.Topic = r.String(t, 1, "topic")
 	m.Group = r.String(t, 2, "group")
-	m.Code = r.Int64(t, 3, "code")
+	if p == nil {
+		m.Code = r.Int64(t, 3, "code")
+	}
 	m.Message = r.String(t, 4, "message")
 }
 

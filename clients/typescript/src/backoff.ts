@@ -32,9 +32,8 @@ export class Backoff {
     return Math.round(bound * this.random());
   }
 
-  /** The longest delay, after which the delays stay long. */
+  /** The longest delay. */
   full(): number {
-    this.attempt = Math.max(this.attempt, Math.ceil(Math.log2(this.#maxMs / this.#initialMs)));
     this.attempt++;
     return this.#maxMs;
   }

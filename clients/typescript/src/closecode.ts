@@ -5,25 +5,16 @@ export type Verdict =
   | "token" // at once, with a fresh token
   | "stop"; // never
 
+// 1000 closed by server or replaced, 1002 wire version, 1003 text frame, 1007 not
+// UTF-8, 1009 too big, 1010 extension missing, 4000 paused, 4403 not allowed.
+const FINAL = [1000, 1002, 1003, 1007, 1009, 1010, 4000, 4403];
+
 /** What to do after a connection ended with this code and reason. */
 export function judge(code: number, reason: string): Verdict {
-  switch (code) {
-    case 1000: // closed by server, replaced by newer session
-    case 1002: // wire version mismatch, too many undecodable frames
-    case 1003: // text frame
-    case 1007: // not UTF-8
-    case 1009: // message too big
-    case 1010: // extension missing
-    case 4000: // paused
-    case 4403: // not allowed
-      return "stop";
-    case 1008:
-      return /rate/i.test(reason) ? "slow" : "stop";
-    case 4401:
-      return "token";
-    default: // 1001, 1005, 1006, 1011, 1012, 1013, 1015 and what others invent
-      return "retry";
-  }
+  if (code === 4401) return "token";
+  if (code === 1008) return /rate/i.test(reason) ? "slow" : "stop";
+  // 1001, 1005, 1006, 1011, 1012, 1013, 1015 and what others invent may pass.
+  return FINAL.includes(code) ? "stop" : "retry";
 }
 
 /** What to say when the peer gave no reason. */

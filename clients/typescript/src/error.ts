@@ -15,25 +15,15 @@ export type Code =
   | "unauthenticated"
   | "unknown_outcome";
 
-const NUMBERS: Readonly<Record<number, Code>> = {
-  1: "cancelled",
-  2: "unknown",
-  3: "invalid",
-  4: "deadline_exceeded",
-  5: "not_found",
-  6: "already_exists",
-  7: "denied",
-  8: "exhausted",
-  9: "failed_precondition",
-  12: "unimplemented",
-  13: "internal",
-  14: "unavailable",
-  16: "unauthenticated",
-};
+// By number on the wire.
+const CODES: readonly (Code | undefined)[] = [
+  undefined, "cancelled", "unknown", "invalid", "deadline_exceeded", "not_found", "already_exists", "denied", "exhausted",
+  "failed_precondition", undefined, undefined, "unimplemented", "internal", "unavailable", undefined, "unauthenticated",
+];
 
 /** Code of a number on the wire; "unknown" for numbers of a later protocol. */
 export function codeOf(number: number): Code {
-  return NUMBERS[number] ?? "unknown";
+  return CODES[number] ?? "unknown";
 }
 
 /** What an error is about. */

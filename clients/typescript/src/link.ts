@@ -8,6 +8,7 @@ import { Socket } from "./socket.js";
 import type { WebSocketClass } from "./socket.js";
 import type { Status } from "./status.js";
 import { onWake } from "./wake.js";
+import { utf8 } from "./wire/text.js";
 
 /** What a link tells its client. */
 export interface LinkEvents {
@@ -223,6 +224,6 @@ export class Link {
 
 function base64url(text: string): string {
   let binary = "";
-  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
+  for (const byte of utf8(text)) binary += String.fromCharCode(byte);
   return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 }

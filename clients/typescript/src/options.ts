@@ -63,9 +63,8 @@ export function socketUrl(url: string | URL): string {
   } catch (cause) {
     throw new NovaError("invalid", `${JSON.stringify(String(url))} is not a URL; write e.g. ws://localhost:3000/ws`, { cause });
   }
-  if (parsed.protocol === "http:") parsed.protocol = "ws:";
-  else if (parsed.protocol === "https:") parsed.protocol = "wss:";
-  if (parsed.protocol !== "ws:" && parsed.protocol !== "wss:") {
+  parsed.protocol = parsed.protocol.replace("http", "ws");
+  if (!/^wss?:$/.test(parsed.protocol)) {
     throw new NovaError("invalid", `${parsed.protocol}// is not ws://, wss://, http:// or https://`);
   }
   parsed.hash = "";

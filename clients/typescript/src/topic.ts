@@ -4,6 +4,7 @@ import { Handlers } from "./handlers.js";
 import type { Handle, Handler } from "./handlers.js";
 import { sha256Head } from "./sha256.js";
 import type { EventDescriptor } from "./wire/index.js";
+import { utf8 } from "./wire/text.js";
 
 /** A position in the history of a topic. */
 export interface Position {
@@ -94,8 +95,6 @@ export class Topic {
 
   constructor(readonly name: string, readonly from: "all" | "live" | Position) {}
 }
-
-const encoder = /* #__PURE__ */ new TextEncoder();
 
 /** The topics of one client. */
 export class Topics {
@@ -225,5 +224,5 @@ export class Topics {
 
 /** First 8 bytes of SHA-256(epoch, 0x00, topic), as they stand in a trailer. */
 export function refOf(epoch: string, topic: string): bigint {
-  return sha256Head(encoder.encode(`${epoch}\0${topic}`));
+  return sha256Head(utf8(`${epoch}\0${topic}`));
 }

@@ -4,6 +4,11 @@
 const encoder = /* #__PURE__ */ new TextEncoder();
 const decoder = /* #__PURE__ */ new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** The bytes of a string. */
+export function utf8(s: string): Uint8Array {
+  return encoder.encode(s);
+}
+
 /** Strings longer than this (UTF-16 units, bytes) go to the platform's codec. */
 const BY_HAND = 48;
 

@@ -1,16 +1,11 @@
-import { parseHeader, Reader, type EventDescriptor } from "@ignex/nova-client/wire";
+import { parseHeader, Reader, type EventDescriptor, type Header } from "@ignex/nova-client/wire";
 import { byId, make, say } from "./dom.ts";
 import { bytes, integer } from "./format.ts";
 
-/** The parts of an envelope and where they end. */
-const parts = [
-  ["version", 1],
-  ["event", 5],
-  ["flags", 6],
-  ["seq", 14],
-  ["size", 18],
-  ["payload", Infinity],
-] as const;
+/** The parts of a frame and where they end; a trailer follows the payload only in topics. */
+function partsOf(header: Header, length: number): [name: string, end: number][] {
+  return [["version", 1], ["event", 5], ["flags", 6], ["seq", 14], ["size", 18], ["payload", header.end], ["trailer", length]];
+}
 
 /** Decodes per measurement: browsers round their clock too much for one. */
 const RUNS = 400;
@@ -49,7 +44,7 @@ export class Anatomy {
     const read = () => reader.payload(view, header.start, header.end, this.event.table);
     const value = read();
     const text = JSON.stringify({ event: this.event.name, data: value }, (_, v: unknown) => (typeof v === "bigint" ? String(v) : v));
-    say(byId("frame-bytes"), bytes(header.end));
+    say(byId("frame-bytes"), bytes(frame.byteLength));
     say(byId("frame-json"), bytes(new TextEncoder().encode(text).length));
     // Once to warm up, once to measure.
     for (let i = 0; i < RUNS; i++) read();
@@ -58,13 +53,13 @@ export class Anatomy {
     const micros = ((performance.now() - start) * 1000) / RUNS;
     const cell = byId("frame-decode");
     cell.replaceChildren(`${micros < 10 ? micros.toFixed(1) : micros.toFixed(0)} µs `, make("small", `mean of ${RUNS}`));
-    showBytes(new Uint8Array(frame, 0, Math.min(header.end, SHOWN)));
+    showBytes(new Uint8Array(frame, 0, Math.min(frame.byteLength, SHOWN)), partsOf(header, frame.byteLength));
     showGo(this.event.name, this.topic, value);
     showCode(this.event.name, value);
   }
 }
 
-function showBytes(data: Uint8Array): void {
+function showBytes(data: Uint8Array, parts: readonly [name: string, end: number][]): void {
   const cells: HTMLElement[] = [];
   let part = 0;
   data.forEach((byte, i) => {

@@ -15,7 +15,9 @@ const DOT = 2.2;
 /** Seconds between two times on the axis. */
 const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 180, 300] as const;
 /** The least time shown, in ms. */
-const SHORTEST = 8000;
+const SHORTEST = 5000;
+/** How much of its way the price range goes in one drawing. */
+const EASE = 0.12;
 
 /** What one drawing works with: the plot's box and its scales. */
 interface Frame {
@@ -126,9 +128,10 @@ export class PriceChart {
     const slack = Math.max((max - min) * 0.14, Math.abs(max) * 0.00008, 1e-9);
     const low = min - slack;
     const high = max + slack;
-    const ease = Number.isNaN(this.low) || calm() ? 1 : 0.12;
-    this.low = ease === 1 ? low : this.low + (low - this.low) * ease;
-    this.high = ease === 1 ? high : this.high + (high - this.high) * ease;
+    if (Number.isNaN(this.low) || calm()) [this.low, this.high] = [low, high];
+    // Eased, but never so late that the line leaves the plot.
+    this.low = Math.min(this.low + (low - this.low) * EASE, min - slack * 0.3);
+    this.high = Math.max(this.high + (high - this.high) * EASE, max + slack * 0.3);
     return true;
   }
 

@@ -81,7 +81,7 @@ themeButton(() => {
 
 everyFrame([
   (now) => chart.draw(now),
-  paced(50, (now) => quotes.draw(now)),
+  paced(80, (now) => quotes.draw(now)),
   paced(120, () => tape.draw()),
   paced(250, () => portfolio.draw()),
   paced(250, () => anatomy.draw()),

@@ -41,10 +41,18 @@ export function readPalette(): Palette {
   return palette;
 }
 
+const faded = new Map<string, string>();
+
 /**
  * The same colour with another opacity, 0.01 to 1. Not 0: that would be
  * transparent black, and gradients would pass through grey.
  */
 export function fade(color: string, alpha: number): string {
-  return `color-mix(in srgb, ${color} ${Math.max(1, Math.round(alpha * 100))}%, transparent)`;
+  const key = `${alpha} ${color}`;
+  const known = faded.get(key);
+  if (known !== undefined) return known;
+  const made = `color-mix(in srgb, ${color} ${Math.max(1, Math.round(alpha * 100))}%, transparent)`;
+  if (faded.size > 500) faded.clear();
+  faded.set(key, made);
+  return made;
 }

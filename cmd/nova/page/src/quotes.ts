@@ -4,7 +4,7 @@ import type { Book, Instrument } from "./instrument.ts";
 
 /** A cell flashes at most this often, in ms: a busy table stays readable. */
 const REST = 1200;
-const FLASH = 110;
+const FLASH = 350;
 
 /** The quotes table: one row per symbol, in the order of symbols. */
 export class QuotesTable {

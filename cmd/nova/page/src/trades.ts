@@ -10,7 +10,7 @@ export interface TapeEntry {
   price: number;
 }
 
-const ROWS = 40;
+const ROWS = 30;
 
 /** The newest trades, newest first, in rows that are used again. */
 export class Tape {
@@ -21,6 +21,15 @@ export class Tape {
   private readonly entries: TapeEntry[] = [];
   private count = 0;
   private drawn = 0;
+  // Kept by events: asking the page in every drawing would force a layout.
+  private over = false;
+  private scrolled = false;
+
+  constructor() {
+    this.panel.addEventListener("pointerenter", (e) => (this.over = e.pointerType === "mouse"));
+    this.panel.addEventListener("pointerleave", () => (this.over = false));
+    this.panel.addEventListener("scroll", () => (this.scrolled = this.panel.scrollTop > 4), { passive: true });
+  }
 
   push(entry: TapeEntry): void {
     this.entries[this.count++ % ROWS] = entry;
@@ -29,7 +38,7 @@ export class Tape {
   /** Shows the newest trades; it rests while the pointer is over it or a reader scrolled down. */
   draw(): void {
     if (this.count === this.drawn) return;
-    const held = this.panel.matches(":hover") || this.panel.scrollTop > 4;
+    const held = this.over || this.scrolled;
     say(byId("trades-note"), held ? "paused while you read" : "newest first");
     if (held && this.rows.length > 0) return;
     this.drawn = this.count;

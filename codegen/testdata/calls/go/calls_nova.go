@@ -264,7 +264,9 @@ func fillListResponse(b []byte, base, t int, m *ListResponse) []byte {
 	if len(m.Items) > 0 {
 		b, vt = wire.AppendVTable(b, base, vtableItem)
 		for i := range m.Items {
-			b, c = wire.AppendElement(b, base, at+4*i, vt, inlineItem, 8)
+			b = append(wire.Align(b, base, 8), inlineItem...)
+			c = len(b) - len(inlineItem)
+			wire.LinkElement(b, at+4*i, c, vt)
 			b = fillItem(b, base, c, &m.Items[i])
 		}
 	}

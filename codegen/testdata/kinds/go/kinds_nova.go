@@ -574,16 +574,30 @@ func fillKinds(b []byte, base, t int, m *Kinds) []byte {
 }
 
 func readKinds(r *wire.Reader, t wire.TableRef, m *Kinds) {
+	p := r.Row(t, vtableKinds, 74)
+	if len(p) == 74 {
+		m.Real = math.Float64frombits(binary.LittleEndian.Uint64(p[8:]))
+		m.Whole = int64(binary.LittleEndian.Uint64(p[16:]))
+		m.Big = int64(binary.LittleEndian.Uint64(p[24:]))
+		m.Yes = p[72] != 0
+		m.Color = Color(binary.LittleEndian.Uint32(p[48:]))
+		m.One = KindsOne(binary.LittleEndian.Uint32(p[52:]))
+		m.Always = p[73] != 0
+		m.Level = int64(binary.LittleEndian.Uint64(p[32:]))
+		m.Ratio = math.Float64frombits(binary.LittleEndian.Uint64(p[40:]))
+	}
 	m.Text = r.String(t, 0, "text")
-	m.Real = r.Float64(t, 1, "real")
-	m.Whole = r.Int64(t, 2, "whole")
-	m.Big = r.Int64(t, 3, "big")
-	m.Yes = r.Bool(t, 4, "yes")
-	m.Color = Color(r.Enum(t, 5, "color"))
-	m.One = KindsOne(r.Enum(t, 6, "one"))
-	m.Always = r.Bool(t, 7, "always")
-	m.Level = r.Int64(t, 8, "level")
-	m.Ratio = r.Float64(t, 9, "ratio")
+	if p == nil {
+		m.Real = r.Float64(t, 1, "real")
+		m.Whole = r.Int64(t, 2, "whole")
+		m.Big = r.Int64(t, 3, "big")
+		m.Yes = r.Bool(t, 4, "yes")
+		m.Color = Color(r.Enum(t, 5, "color"))
+		m.One = KindsOne(r.Enum(t, 6, "one"))
+		m.Always = r.Bool(t, 7, "always")
+		m.Level = r.Int64(t, 8, "level")
+		m.Ratio = r.Float64(t, 9, "ratio")
+	}
 	if c, ok := r.Struct(t, 10, "point"); ok {
 		readPoint(r, c, &m.Point)
 		r.Leave("point")
@@ -667,10 +681,20 @@ func fillPoint(b []byte, base, t int, m *Point) []byte {
 }
 
 func readPoint(r *wire.Reader, t wire.TableRef, m *Point) {
-	m.X = r.Float64(t, 0, "x")
-	m.Y = r.Float64(t, 1, "y")
+	p := r.Row(t, vtablePoint, 25)
+	if len(p) == 25 {
+		m.X = math.Float64frombits(binary.LittleEndian.Uint64(p[8:]))
+		m.Y = math.Float64frombits(binary.LittleEndian.Uint64(p[16:]))
+		m.On = p[24] != 0
+	}
+	if p == nil {
+		m.X = r.Float64(t, 0, "x")
+		m.Y = r.Float64(t, 1, "y")
+	}
 	m.Label = r.String(t, 2, "label")
-	m.On = r.Bool(t, 3, "on")
+	if p == nil {
+		m.On = r.Bool(t, 3, "on")
+	}
 }
 
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.
@@ -770,7 +794,9 @@ func fillLists(b []byte, base, t int, m *Lists) []byte {
 	if len(m.PointList) > 0 {
 		b, vt = wire.AppendVTable(b, base, vtablePoint)
 		for i := range m.PointList {
-			b, c = wire.AppendElement(b, base, at+4*i, vt, inlinePoint, 8)
+			b = append(wire.Align(b, base, 8), inlinePoint...)
+			c = len(b) - len(inlinePoint)
+			wire.LinkElement(b, at+4*i, c, vt)
 			b = fillPoint(b, base, c, &m.PointList[i])
 		}
 	}
@@ -778,7 +804,9 @@ func fillLists(b []byte, base, t int, m *Lists) []byte {
 	if len(m.EmptyList) > 0 {
 		b, vt = wire.AppendVTable(b, base, vtableEmpty)
 		for i := range m.EmptyList {
-			b, c = wire.AppendElement(b, base, at+4*i, vt, inlineEmpty, 4)
+			b = append(wire.Align(b, base, 4), inlineEmpty...)
+			c = len(b) - len(inlineEmpty)
+			wire.LinkElement(b, at+4*i, c, vt)
 			b = fillEmpty(b, base, c, &m.EmptyList[i])
 		}
 	}
@@ -791,7 +819,9 @@ func fillLists(b []byte, base, t int, m *Lists) []byte {
 	if len(m.GroupList) > 0 {
 		b, vt = wire.AppendVTable(b, base, vtableGroup)
 		for i := range m.GroupList {
-			b, c = wire.AppendElement(b, base, at+4*i, vt, inlineGroup, 4)
+			b = append(wire.Align(b, base, 4), inlineGroup...)
+			c = len(b) - len(inlineGroup)
+			wire.LinkElement(b, at+4*i, c, vt)
 			b = fillGroup(b, base, c, &m.GroupList[i])
 		}
 	}
@@ -1047,7 +1077,9 @@ func fillGroup(b []byte, base, t int, m *Group) []byte {
 	if len(m.Points) > 0 {
 		b, vt = wire.AppendVTable(b, base, vtablePoint)
 		for i := range m.Points {
-			b, c = wire.AppendElement(b, base, at+4*i, vt, inlinePoint, 8)
+			b = append(wire.Align(b, base, 8), inlinePoint...)
+			c = len(b) - len(inlinePoint)
+			wire.LinkElement(b, at+4*i, c, vt)
 			b = fillPoint(b, base, c, &m.Points[i])
 		}
 	}
@@ -1255,7 +1287,9 @@ func fillOptionals(b []byte, base, t int, m *Optionals) []byte {
 		if len(m.PointList) > 0 {
 			b, vt = wire.AppendVTable(b, base, vtablePoint)
 			for i := range m.PointList {
-				b, c = wire.AppendElement(b, base, at+4*i, vt, inlinePoint, 8)
+				b = append(wire.Align(b, base, 8), inlinePoint...)
+				c = len(b) - len(inlinePoint)
+				wire.LinkElement(b, at+4*i, c, vt)
 				b = fillPoint(b, base, c, &m.PointList[i])
 			}
 		}
@@ -1267,7 +1301,9 @@ func fillOptionals(b []byte, base, t int, m *Optionals) []byte {
 		if len(m.EmptyList) > 0 {
 			b, vt = wire.AppendVTable(b, base, vtableEmpty)
 			for i := range m.EmptyList {
-				b, c = wire.AppendElement(b, base, at+4*i, vt, inlineEmpty, 4)
+				b = append(wire.Align(b, base, 4), inlineEmpty...)
+				c = len(b) - len(inlineEmpty)
+				wire.LinkElement(b, at+4*i, c, vt)
 				b = fillEmpty(b, base, c, &m.EmptyList[i])
 			}
 		}
@@ -1288,7 +1324,9 @@ func fillOptionals(b []byte, base, t int, m *Optionals) []byte {
 		if len(m.GroupList) > 0 {
 			b, vt = wire.AppendVTable(b, base, vtableGroup)
 			for i := range m.GroupList {
-				b, c = wire.AppendElement(b, base, at+4*i, vt, inlineGroup, 4)
+				b = append(wire.Align(b, base, 4), inlineGroup...)
+				c = len(b) - len(inlineGroup)
+				wire.LinkElement(b, at+4*i, c, vt)
 				b = fillGroup(b, base, c, &m.GroupList[i])
 			}
 		}
@@ -1599,7 +1637,9 @@ func fillNullables(b []byte, base, t int, m *Nullables) []byte {
 		if len(m.PointList) > 0 {
 			b, vt = wire.AppendVTable(b, base, vtablePoint)
 			for i := range m.PointList {
-				b, c = wire.AppendElement(b, base, at+4*i, vt, inlinePoint, 8)
+				b = append(wire.Align(b, base, 8), inlinePoint...)
+				c = len(b) - len(inlinePoint)
+				wire.LinkElement(b, at+4*i, c, vt)
 				b = fillPoint(b, base, c, &m.PointList[i])
 			}
 		}
@@ -1611,7 +1651,9 @@ func fillNullables(b []byte, base, t int, m *Nullables) []byte {
 		if len(m.EmptyList) > 0 {
 			b, vt = wire.AppendVTable(b, base, vtableEmpty)
 			for i := range m.EmptyList {
-				b, c = wire.AppendElement(b, base, at+4*i, vt, inlineEmpty, 4)
+				b = append(wire.Align(b, base, 4), inlineEmpty...)
+				c = len(b) - len(inlineEmpty)
+				wire.LinkElement(b, at+4*i, c, vt)
 				b = fillEmpty(b, base, c, &m.EmptyList[i])
 			}
 		}
@@ -1632,7 +1674,9 @@ func fillNullables(b []byte, base, t int, m *Nullables) []byte {
 		if len(m.GroupList) > 0 {
 			b, vt = wire.AppendVTable(b, base, vtableGroup)
 			for i := range m.GroupList {
-				b, c = wire.AppendElement(b, base, at+4*i, vt, inlineGroup, 4)
+				b = append(wire.Align(b, base, 4), inlineGroup...)
+				c = len(b) - len(inlineGroup)
+				wire.LinkElement(b, at+4*i, c, vt)
 				b = fillGroup(b, base, c, &m.GroupList[i])
 			}
 		}
@@ -1943,7 +1987,9 @@ func fillBoth(b []byte, base, t int, m *Both) []byte {
 		if len(m.PointList) > 0 {
 			b, vt = wire.AppendVTable(b, base, vtablePoint)
 			for i := range m.PointList {
-				b, c = wire.AppendElement(b, base, at+4*i, vt, inlinePoint, 8)
+				b = append(wire.Align(b, base, 8), inlinePoint...)
+				c = len(b) - len(inlinePoint)
+				wire.LinkElement(b, at+4*i, c, vt)
 				b = fillPoint(b, base, c, &m.PointList[i])
 			}
 		}
@@ -1955,7 +2001,9 @@ func fillBoth(b []byte, base, t int, m *Both) []byte {
 		if len(m.EmptyList) > 0 {
 			b, vt = wire.AppendVTable(b, base, vtableEmpty)
 			for i := range m.EmptyList {
-				b, c = wire.AppendElement(b, base, at+4*i, vt, inlineEmpty, 4)
+				b = append(wire.Align(b, base, 4), inlineEmpty...)
+				c = len(b) - len(inlineEmpty)
+				wire.LinkElement(b, at+4*i, c, vt)
 				b = fillEmpty(b, base, c, &m.EmptyList[i])
 			}
 		}
@@ -1976,7 +2024,9 @@ func fillBoth(b []byte, base, t int, m *Both) []byte {
 		if len(m.GroupList) > 0 {
 			b, vt = wire.AppendVTable(b, base, vtableGroup)
 			for i := range m.GroupList {
-				b, c = wire.AppendElement(b, base, at+4*i, vt, inlineGroup, 4)
+				b = append(wire.Align(b, base, 4), inlineGroup...)
+				c = len(b) - len(inlineGroup)
+				wire.LinkElement(b, at+4*i, c, vt)
 				b = fillGroup(b, base, c, &m.GroupList[i])
 			}
 		}
@@ -2160,12 +2210,23 @@ func fillFlags(b []byte, base, t int, m *Flags) []byte {
 }
 
 func readFlags(r *wire.Reader, t wire.TableRef, m *Flags) {
-	m.A = r.Bool(t, 0, "a")
-	m.B = r.Bool(t, 1, "b")
-	m.C = r.Bool(t, 2, "c")
-	m.D = r.Bool(t, 3, "d")
-	m.E = r.Bool(t, 4, "e")
-	m.F = r.Bool(t, 5, "f")
+	p := r.Row(t, vtableFlags, 10)
+	if len(p) == 10 {
+		m.A = p[4] != 0
+		m.B = p[5] != 0
+		m.C = p[6] != 0
+		m.D = p[7] != 0
+		m.E = p[8] != 0
+		m.F = p[9] != 0
+	}
+	if p == nil {
+		m.A = r.Bool(t, 0, "a")
+		m.B = r.Bool(t, 1, "b")
+		m.C = r.Bool(t, 2, "c")
+		m.D = r.Bool(t, 3, "d")
+		m.E = r.Bool(t, 4, "e")
+		m.F = r.Bool(t, 5, "f")
+	}
 }
 
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.
@@ -2220,13 +2281,25 @@ func fillHole(b []byte, base, t int, m *Hole) []byte {
 }
 
 func readHole(r *wire.Reader, t wire.TableRef, m *Hole) {
-	m.A = r.Bool(t, 0, "a")
-	m.B = r.Bool(t, 1, "b")
-	m.N = r.Float64(t, 2, "n")
-	m.C = r.Bool(t, 3, "c")
-	m.D = r.Bool(t, 4, "d")
-	m.E = r.Bool(t, 5, "e")
-	m.F = r.Bool(t, 6, "f")
+	p := r.Row(t, vtableHole, 18)
+	if len(p) == 18 {
+		m.A = p[4] != 0
+		m.B = p[5] != 0
+		m.N = math.Float64frombits(binary.LittleEndian.Uint64(p[8:]))
+		m.C = p[6] != 0
+		m.D = p[7] != 0
+		m.E = p[16] != 0
+		m.F = p[17] != 0
+	}
+	if p == nil {
+		m.A = r.Bool(t, 0, "a")
+		m.B = r.Bool(t, 1, "b")
+		m.N = r.Float64(t, 2, "n")
+		m.C = r.Bool(t, 3, "c")
+		m.D = r.Bool(t, 4, "d")
+		m.E = r.Bool(t, 5, "e")
+		m.F = r.Bool(t, 6, "f")
+	}
 }
 
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.

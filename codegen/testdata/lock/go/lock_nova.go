@@ -197,7 +197,9 @@ func fillOrder(b []byte, base, t int, m *Order) []byte {
 	if len(m.Lines) > 0 {
 		b, vt = wire.AppendVTable(b, base, vtableLine)
 		for i := range m.Lines {
-			b, c = wire.AppendElement(b, base, at+4*i, vt, inlineLine, 4)
+			b = append(wire.Align(b, base, 4), inlineLine...)
+			c = len(b) - len(inlineLine)
+			wire.LinkElement(b, at+4*i, c, vt)
 			b = fillLine(b, base, c, &m.Lines[i])
 		}
 	}
