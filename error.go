@@ -105,7 +105,11 @@ type Error struct {
 // Errorf makes an Error; %w keeps the cause for errors.Is and errors.As.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: err.Error(), cause: errors.Unwrap(err)}
+	cause := errors.Unwrap(err)
+	if _, several := err.(interface{ Unwrap() []error }); several {
+		cause = err
+	}
+	return &Error{Code: code, Message: err.Error(), cause: cause}
 }
 
 func (e *Error) Error() string { return e.Code.String() + ": " + e.Message }

@@ -2,6 +2,7 @@ package nova
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -54,8 +55,15 @@ func (e Event[T]) ID() uint32 { return e.event.ID }
 // Info returns the event's options.
 func (e Event[T]) Info() *wire.Event { return e.event }
 
-// AppendFrame appends the unnumbered frame of v: envelope and payload.
+// errNil is what a publish of nothing fails with.
+var errNil = errors.New("the value is nil")
+
+// AppendFrame appends the unnumbered frame of v: envelope and payload. It fails
+// when v is nil or too big for one frame.
 func (e Event[T]) AppendFrame(dst []byte, v *T) ([]byte, error) {
+	if v == nil {
+		return dst, errNil
+	}
 	return e.encode(v, wire.AppendHeader(dst, e.event.ID))
 }
 
@@ -125,7 +133,10 @@ func (e Event[T]) Publish(ctx context.Context, hub Hub, to Target, v *T, options
 	for _, option := range options {
 		option(&o)
 	}
-	p := Publication{Event: e.event, Target: to, Unsafe: e.check(v)}
+	p := Publication{Event: e.event, Target: to}
+	if v != nil { // else withFrame says so
+		p.Unsafe = e.check(v)
+	}
 	return e.withFrame(v, func(frame []byte) error {
 		p.Frame = frame
 		result, err := hub.PublishFrame(ctx, p)

@@ -215,3 +215,28 @@ func TestCodes(t *testing.T) {
 		}
 	}
 }
+
+// Nothing to send is an error, not a panic in the code of a type.
+func TestNilValue(t *testing.T) {
+	hub := new(fakeHub)
+	err := market.QuoteEvent.Publish(t.Context(), hub, nova.Broadcast(), nil)
+	if nova.CodeOf(err) != nova.Invalid || err.Error() != "invalid: quote: the value is nil" || len(hub.published) != 0 {
+		t.Errorf("%v, %d publications", err, len(hub.published))
+	}
+	if dst, err := market.QuoteEvent.AppendFrame([]byte("x"), nil); err == nil || string(dst) != "x" {
+		t.Errorf("%q %v", dst, err)
+	}
+}
+
+func TestErrorfKeepsEveryCause(t *testing.T) {
+	err := nova.Errorf(nova.Internal, "read: %w, then %w", io.EOF, context.Canceled)
+	if !errors.Is(err, io.EOF) || !errors.Is(err, context.Canceled) {
+		t.Errorf("a cause is lost in %v", err)
+	}
+	if err := nova.Errorf(nova.Internal, "read: %w", io.EOF); errors.Unwrap(err) != io.EOF {
+		t.Errorf("cause %v", errors.Unwrap(err))
+	}
+	if err := nova.Errorf(nova.Internal, "read"); errors.Unwrap(err) != nil {
+		t.Errorf("cause %v", errors.Unwrap(err))
+	}
+}

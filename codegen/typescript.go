@@ -205,7 +205,7 @@ func (f *tsFile) table(t *table) {
 	}
 	f.line("  },\n  decode: (r) => ({")
 	for _, x := range t.fields {
-		f.line("    %s: %s,", tsOwnKey(x.JSON), tsRead(x))
+		f.line("    %s: %s,", tsKey(x.JSON), tsRead(x))
 	}
 	f.line("  }),\n});")
 }
@@ -309,7 +309,8 @@ func tsIdentifier(s string) bool {
 	})
 }
 
-// tsKey writes a property name in an interface.
+// tsKey writes a property name in an interface or an object literal. A schema
+// holds no __proto__, which would set the prototype there.
 func tsKey(s string) string {
 	if tsIdentifier(s) {
 		return s
@@ -317,17 +318,8 @@ func tsKey(s string) string {
 	return tsString(s)
 }
 
-// tsOwnKey writes a property name in an object literal, where a plain __proto__
-// would set the prototype.
-func tsOwnKey(s string) string {
-	if s == "__proto__" {
-		return `["__proto__"]`
-	}
-	return tsKey(s)
-}
-
 func tsAccess(object, s string) string {
-	if tsIdentifier(s) && s != "__proto__" {
+	if tsIdentifier(s) {
 		return object + "." + s
 	}
 	return object + "[" + tsString(s) + "]"

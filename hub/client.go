@@ -35,7 +35,6 @@ type Session struct {
 	client *nova.Client
 	id     string
 	user   string
-	seeds  *Identity // groups and topics to join at admission
 
 	mu        sync.Mutex // guards queue, its cursor, and what follows
 	queue     session.Queue
@@ -47,7 +46,8 @@ type Session struct {
 
 	state    sync.Mutex // guards what follows
 	admitted bool
-	listed   bool // in the directory of clients and in everyone
+	seeds    *Identity // groups and topics to join at admission
+	listed   bool      // in the directory of clients and in everyone
 	ended    bool
 	rooms    []*membership // topics, groups and the user
 
@@ -144,13 +144,13 @@ func (s *Session) Admit(c *session.Cursor, lastSeq int64) error {
 	if err := s.register(); err != nil {
 		return err
 	}
-	if hook := h.options.OnConnect; hook != nil {
-		s.enqueue(task{hook: true, run: func(ctx context.Context) { hook(ctx, s.client) }})
-	}
 	if s.user != "" {
 		s.join(nova.ToUser, s.user, joinRequest{})
 	}
 	s.joinSeeds()
+	if hook := h.options.OnConnect; hook != nil {
+		s.enqueue(task{hook: true, run: func(ctx context.Context) { hook(ctx, s.client) }})
+	}
 	return nil
 }
 
@@ -215,8 +215,10 @@ func (s *Session) exit(m *membership) {
 }
 
 func (s *Session) joinSeeds() {
+	s.state.Lock()
 	seeds := s.seeds
 	s.seeds = nil
+	s.state.Unlock()
 	if seeds == nil {
 		return
 	}
@@ -230,7 +232,10 @@ func (s *Session) joinSeeds() {
 
 // End ends the session: memberships, queue, hooks. A newer session with the same
 // id is not touched. Calling it again is harmless.
-func (s *Session) End() {
+func (s *Session) End() { s.end(true) }
+
+// end ends the session; discard gives up what no socket has taken.
+func (s *Session) end(discard bool) {
 	s.state.Lock()
 	ended, listed := s.ended, s.listed
 	rooms := s.rooms
@@ -240,7 +245,9 @@ func (s *Session) End() {
 		return
 	}
 	s.mu.Lock()
-	s.queue.Break()
+	if discard {
+		s.queue.Break()
+	}
 	s.snapshots = nil
 	s.mu.Unlock()
 	h := s.hub

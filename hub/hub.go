@@ -116,11 +116,17 @@ func (h *Hub) SetCluster(c Cluster) {
 // Further calls wait likewise.
 func (h *Hub) Close(ctx context.Context) error {
 	h.lifeMu.Lock()
+	again := h.closed
 	h.closed = true
 	h.lifeMu.Unlock()
+	for _, sh := range h.shards {
+		if !again {
+			sh.barrier(ctx)
+		}
+	}
 	for _, s := range h.sessions() {
 		s.Disconnect(1012, "service restart")
-		s.End()
+		s.end(false) // what is queued goes out before the close frame
 	}
 	err := wait(ctx, &h.tasks)
 	h.cancel()

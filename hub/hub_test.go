@@ -388,17 +388,22 @@ func TestTopicsAreForgotten(t *testing.T) {
 }
 
 func TestEmptiedTopicsLeaveNothing(t *testing.T) {
-	h := newHub(t, hub.Options{MaxTopicsPerClient: 10_000})
-	p := connect(t, h, hub.Identity{})
-	for n := range 10_000 {
-		if err := p.session.Join(t.Context(), fmt.Sprint("t", n)); err != nil {
-			t.Fatal(err)
+	h := newHub(t, hub.Options{})
+	peers := make([]*fakePeer, 100)
+	for i := range peers {
+		peers[i] = connect(t, h, hub.Identity{UserID: fmt.Sprint("u", i)})
+		for n := range 100 {
+			if err := peers[i].session.Join(t.Context(), fmt.Sprint("t", i, ".", n)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if n := h.Metrics().Topics; n != 10_000 {
 		t.Errorf("%d topics", n)
 	}
-	p.session.End()
+	for _, p := range peers {
+		p.session.End()
+	}
 	if m := h.Metrics(); m.Topics != 0 || m.HistoryBytes != 0 || m.Sessions != 0 {
 		t.Errorf("%+v", m)
 	}
@@ -437,6 +442,23 @@ func TestClusterGetsWhatIsPublished(t *testing.T) {
 	publish(t, h, nova.Topic("t"), 2)
 	if !slices.Equal(c.published, []string{"quote to t"}) {
 		t.Errorf("%v", c.published)
+	}
+}
+
+type fakeTracer struct{ spans []string }
+
+func (f *fakeTracer) Start(ctx context.Context, operation, event string) (context.Context, func(error)) {
+	return ctx, func(err error) { f.spans = append(f.spans, fmt.Sprint(operation, " ", event, " ", err)) }
+}
+func (f *fakeTracer) Inject(context.Context) string                         { return "" }
+func (f *fakeTracer) Extract(ctx context.Context, _ string) context.Context { return ctx }
+
+func TestTracer(t *testing.T) {
+	tracer := new(fakeTracer)
+	h := newHub(t, hub.Options{Tracer: tracer})
+	publish(t, h, nova.Broadcast(), 1)
+	if !slices.Equal(tracer.spans, []string{"publish quote <nil>"}) {
+		t.Errorf("%v", tracer.spans)
 	}
 }
 

@@ -121,42 +121,62 @@ func (h *Hub) deliver(p nova.Publication) (nova.Result, error) {
 	if h.closed {
 		return nova.Result{}, errClosed
 	}
-	f := session.NewFrame(p.Event, p.Frame)
+	out := outgoing{event: p.Event, frame: p.Frame, except: p.Target.Except}
 	switch p.Target.Kind {
 	case nova.ToTopic:
-		return h.toTopic(f, p.Target.Name, p.Target.Except), nil
+		return h.toTopic(&out, p.Target.Name), nil
 	case nova.ToTopics:
-		return h.toTopics(f, p.Target), nil
+		return h.toTopics(&out, p.Target.Names), nil
 	case nova.ToGroup:
-		return nova.Result{Members: h.toRoom(h.groups.lock(p.Target.Name, nil), f, p.Target.Except)}, nil
+		return nova.Result{Members: h.toRoom(h.groups.lock(p.Target.Name, nil), &out)}, nil
 	case nova.ToUser:
-		return nova.Result{Members: h.toRoom(h.users.lock(p.Target.Name, nil), f, p.Target.Except)}, nil
+		return nova.Result{Members: h.toRoom(h.users.lock(p.Target.Name, nil), &out)}, nil
 	case nova.ToUserGroup:
 		members := 0
 		for _, user := range h.userGroups.members(p.Target.Name) {
-			members += h.toRoom(h.users.lock(user, nil), f, p.Target.Except)
+			members += h.toRoom(h.users.lock(user, nil), &out)
 		}
 		return nova.Result{Members: members}, nil
 	case nova.ToClient:
 		s := h.session(p.Target.Name)
-		if s == nil || s.id == p.Target.Except {
+		if s == nil || s.id == out.except {
 			return nova.Result{}, nil
 		}
-		s.shard.put(item{kind: itemDirect, member: &s.everyone, frame: f})
+		s.shard.put(item{kind: itemDirect, member: &s.everyone, frame: out.get()})
 		return nova.Result{Members: 1}, nil
 	}
 	h.everyone.mu.Lock()
-	return nova.Result{Members: h.toRoom(h.everyone, f, p.Target.Except)}, nil
+	return nova.Result{Members: h.toRoom(h.everyone, &out)}, nil
+}
+
+// outgoing is a publication on its way. Its frame is copied once, and only when
+// someone gets it or a history keeps it.
+type outgoing struct {
+	event  *wire.Event
+	frame  []byte
+	except string
+	copied session.Frame
+	done   bool
+}
+
+func (o *outgoing) get() session.Frame {
+	if !o.done {
+		o.copied, o.done = session.NewFrame(o.event, o.frame), true
+	}
+	return o.copied
 }
 
 // toRoom hands a frame to the shards that have members of r, which is locked or
 // nil, unlocks it, and returns the number of members addressed.
-func (h *Hub) toRoom(r *room, f session.Frame, except string) int {
+func (h *Hub) toRoom(r *room, out *outgoing) int {
 	if r == nil {
 		return 0
 	}
 	defer r.mu.Unlock()
-	return h.spread(r, f, except)
+	if r.members == 0 {
+		return 0
+	}
+	return h.spread(r, out.get(), out.except)
 }
 
 func (h *Hub) spread(r *room, f session.Frame, except string) int {
@@ -174,44 +194,37 @@ func (h *Hub) spread(r *room, f session.Frame, except string) int {
 	return members
 }
 
-func (h *Hub) toTopic(f session.Frame, name, except string) nova.Result {
-	keep := f.Event.Retain != wire.RetainNone && h.options.History.Size > 0
-	var r *room
+func (h *Hub) toTopic(out *outgoing, name string) nova.Result {
+	if out.event.Retain == wire.RetainNone || h.options.History.Size == 0 {
+		return nova.Result{Members: h.toRoom(h.topics.lock(name, nil), out)}
+	}
+	f := out.get()
 	var key string
-	if keep {
-		if f.Event.Retain == wire.RetainLatest {
-			key = eventKey(h.layout, f.Event, f.Wire()[wire.HeaderLen:])
-		}
-		r = h.topics.lock(name, h.makeTopic)
-	} else if r = h.topics.lock(name, nil); r == nil {
-		return nova.Result{}
+	if out.event.Retain == wire.RetainLatest {
+		key = eventKey(h.layout, out.event, f.Wire()[wire.HeaderLen:])
 	}
+	r := h.topics.lock(name, h.makeTopic)
 	defer r.mu.Unlock()
-	var result nova.Result
-	if keep {
-		grown := r.topic.record(&f, except, h.options.History.Size, key)
-		r.topic.used = h.options.Clock()
-		h.metrics.historyBytes.Add(int64(grown))
-		result.Offset = r.topic.head
-		if grown > 0 {
-			h.checkTotals()
-		}
+	grown := r.topic.record(&f, out.except, h.options.History.Size, key)
+	r.topic.used = h.options.Clock()
+	h.metrics.historyBytes.Add(int64(grown))
+	if grown > 0 {
+		h.checkTotals()
 	}
-	result.Members = h.spread(r, f, except)
-	return result
+	return nova.Result{Offset: r.topic.head, Members: h.spread(r, f, out.except)}
 }
 
 func (h *Hub) makeTopic(r *room) { r.topic = newTopic(r.name, h.options.Clock()) }
 
 // toTopics publishes one frame to several topics, each once. The result has no
 // offset: each topic gave its own.
-func (h *Hub) toTopics(f session.Frame, t nova.Target) nova.Result {
+func (h *Hub) toTopics(out *outgoing, names []string) nova.Result {
 	var result nova.Result
-	done := make(map[string]bool, len(t.Names))
-	for _, name := range t.Names {
+	done := make(map[string]bool, len(names))
+	for _, name := range names {
 		if !done[name] {
 			done[name] = true
-			result.Members += h.toTopic(f, name, t.Except).Members
+			result.Members += h.toTopic(out, name).Members
 		}
 	}
 	return result

@@ -16,6 +16,7 @@ const (
 	itemDirect                  // to one session
 	itemJoin                    // into a room, after batches
 	itemLeave
+	itemBarrier // done is called when everything before has been handed on
 )
 
 // item is one entry of a shard's inbox.
@@ -104,6 +105,16 @@ func (sh *shard) waitSpace(ctx context.Context, wait bool) error {
 	}
 }
 
+// barrier waits until all that is in the inbox now is in the sessions' queues.
+func (sh *shard) barrier(ctx context.Context) {
+	reached := make(chan struct{})
+	sh.put(item{kind: itemBarrier, done: func(uint64) { close(reached) }})
+	select {
+	case <-reached:
+	case <-ctx.Done():
+	}
+}
+
 func (sh *shard) stop() {
 	sh.mu.Lock()
 	sh.stopped = true
@@ -171,6 +182,8 @@ func (sh *shard) distribute(items []item) {
 				sh.push(it.member.session, b, true)
 			}
 			it.room.add(sh.index, it.member)
+		case itemBarrier:
+			it.done(0)
 		case itemLeave:
 			it.room.remove(sh.index, it.member)
 		}
@@ -289,8 +302,7 @@ type busyness struct {
 	share float64   // moving average of work / (work + wait)
 }
 
-const busyWeight = 0.1 // of one turn; a turn counts by its length up to busyTurn
-
+// busyTurn is the length from which on a turn counts in full: half of the average.
 const busyTurn = 10 * time.Millisecond
 
 func (b *busyness) idle(wait func()) {
@@ -313,7 +325,7 @@ func (b *busyness) add(worked, waited time.Duration) {
 	if total <= 0 {
 		return
 	}
-	weight := min(1, float64(total)/float64(busyTurn)) * busyWeight * 5
+	weight := min(1, float64(total)/float64(busyTurn)) / 2
 	b.share += weight * (float64(worked)/float64(total) - b.share)
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ignex/nova/wire"
 )
 
 // A schema can be written in many ways; a core is what one comes down to when
@@ -338,7 +340,7 @@ func isUnknownForm(s string) bool {
 // maxLiterals bounds the work that unions of references to long enums make.
 const maxLiterals = 1 << 18
 
-const maxSafe = 1<<53 - 1 // the integers that a double holds exactly
+const maxSafe = wire.MaxSafe // the integers that a double holds exactly
 
 func (d *document) number(v *node) (float64, []Problem) {
 	f, err := strconv.ParseFloat(v.text, 64)

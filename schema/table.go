@@ -7,7 +7,7 @@ import (
 	"github.com/ignex/nova/wire"
 )
 
-const maxTables = 64 // tables on one path, the root included; the decoder's limit
+const maxTables = wire.MaxDepth // on one path, the root included
 
 // claim gives a table or enum its name. It returns the earlier owner when that
 // is the same named schema, and reports a clash with any other.

@@ -110,6 +110,24 @@ func TestResume(t *testing.T) {
 	}
 }
 
+func TestUnnumbered(t *testing.T) {
+	r := newRig(t, hub.Options{Session: hub.SessionOptions{Off: true}}, server.Options{})
+	p := r.join("", "")
+	p.sync()
+	for n := 1; n <= 3; n++ {
+		r.publish(nova.Broadcast(), n)
+		if q := p.quote(0); q.Ts != int64(n) {
+			t.Errorf("quote %d, want %d", q.Ts, n)
+		}
+	}
+	p.send(&control.Resume{LastSeq: 1})
+	var resumed control.Resumed
+	p.control(control.ResumedID, &resumed)
+	if resumed.Ok {
+		t.Errorf("%+v", resumed)
+	}
+}
+
 func TestGoOnFromLastSeq(t *testing.T) {
 	r := newRig(t, hub.Options{}, server.Options{})
 	p := r.dial("", "")

@@ -85,6 +85,7 @@ func FuzzInbound(f *testing.F) {
 				break
 			}
 		}
+		neighbour.t = t
 		neighbour.net.SetDeadline(time.Now().Add(patience))
 		neighbour.sync()
 	})

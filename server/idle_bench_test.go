@@ -148,6 +148,11 @@ func playServer() {
 	fmt.Println(listener.Addr())
 	commands := bufio.NewScanner(os.Stdin)
 	for commands.Scan() {
+		var window, n int
+		if _, err := fmt.Sscanf(commands.Text(), "fan %d %d", &window, &n); err == nil {
+			fmt.Println(fan(h, srv, window, n))
+			continue
+		}
 		switch commands.Text() {
 		case "measure":
 			fmt.Println(measure())
@@ -205,6 +210,9 @@ func playClients() {
 	fmt.Println("connected")
 	each(conns, func(i int) { awaitFrame(conns[i], market.QuoteEvent.ID()) })
 	fmt.Println("received")
+	if n <= 1000 {
+		drainAll(conns)
+	}
 	io.Copy(io.Discard, os.Stdin)
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/server"
+	"github.com/ignex/nova/wire"
+	"github.com/ignex/nova/wire/control"
 )
 
 func pinned(_ context.Context, c server.Credentials) (server.Identity, error) {
@@ -61,6 +63,19 @@ func TestDuplicateIsReplaced(t *testing.T) {
 	})
 }
 
+// untilPong reads until the server answered a ping or closed the connection.
+func (p *rawPeer) untilPong() {
+	for p.closed == nil {
+		m, err := p.tryNext()
+		if err != nil {
+			return
+		}
+		if head, _, err := wire.ParseFrame(m.data); err == nil && head.ID == control.PongID {
+			return
+		}
+	}
+}
+
 func TestFlapping(t *testing.T) {
 	r := newRig(t, hub.Options{}, server.Options{Authenticate: pinned})
 	var wg sync.WaitGroup
@@ -70,6 +85,7 @@ func TestFlapping(t *testing.T) {
 			for range 10 {
 				p := r.dial("?id=flap", "")
 				p.write(ping())
+				p.untilPong()
 				peers <- p
 			}
 		})
@@ -145,6 +161,24 @@ func TestShutdown(t *testing.T) {
 	}
 	if status, _ := r.get("/readyz", ""); status != http.StatusServiceUnavailable {
 		t.Errorf("readyz %d", status)
+	}
+}
+
+func TestHubClosesBehindItsData(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{})
+	p := r.join("", "")
+	p.sync()
+	for n := 1; n <= 500; n++ {
+		r.publish(nova.Broadcast(), n)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- r.hub.Close(context.Background()) }()
+	for n := 1; n <= 500; n++ {
+		p.quote(uint64(n))
+	}
+	p.expectEnd(1012, "service restart")
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }
 

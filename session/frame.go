@@ -77,25 +77,24 @@ func (f *Frame) appendTo(dst []byte, number uint64, trailer bool) []byte {
 // frames longer than one write, and for the rest after a short write.
 func (f *Frame) appendPart(dst []byte, number uint64, trailer bool, off, room int) []byte {
 	trailer = trailer && f.Ref != 0
-	start := Frame{Ref: f.Ref, Offset: f.Offset, head: f.head}
-	start.data = f.data[:int(f.head)+wire.HeaderLen]
+	envelope := int(f.head) + wire.HeaderLen // where the payload begins
 	var tmp [ws.MaxHeader + wire.HeaderLen + wire.TrailerLen]byte
 	var first, last []byte
 	if trailer {
 		first = ws.AppendHeader(tmp[:0], ws.Binary, len(f.data)-int(f.head)+wire.TrailerLen)
-		first = append(first, f.data[f.head:int(f.head)+wire.HeaderLen]...)
+		first = append(first, f.data[f.head:envelope]...)
 		first[len(first)-wire.HeaderLen+offFlags] |= flagTrailer
 		last = binary.LittleEndian.AppendUint64(first[len(first):], f.Ref)
 		last = binary.LittleEndian.AppendUint64(last, f.Offset)
 	} else {
-		first = append(tmp[:0], start.data...)
+		first = append(tmp[:0], f.data[:envelope]...)
 	}
 	if number != 0 {
-		envelope := first[len(first)-wire.HeaderLen:]
-		envelope[offFlags] |= flagSeq
-		binary.LittleEndian.PutUint64(envelope[offSeq:], number)
+		stamp := first[len(first)-wire.HeaderLen:]
+		stamp[offFlags] |= flagSeq
+		binary.LittleEndian.PutUint64(stamp[offSeq:], number)
 	}
-	for _, part := range [3][]byte{first, f.data[int(f.head)+wire.HeaderLen:], last} {
+	for _, part := range [3][]byte{first, f.data[envelope:], last} {
 		if off >= len(part) {
 			off -= len(part)
 			continue
@@ -135,9 +134,6 @@ func (b *Batch) Len() int { return len(b.frames) }
 
 // Frame returns frame i.
 func (b *Batch) Frame(i int) *Frame { return &b.frames[i] }
-
-// Size returns the bytes of all its frames.
-func (b *Batch) Size() int { return b.bytes(0, len(b.frames)) }
 
 // bytes returns the bytes of n frames from first on.
 func (b *Batch) bytes(first, n int) int {

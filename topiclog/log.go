@@ -37,8 +37,10 @@ type Log interface {
 	// lost, the highest offset that can no longer be given: lost > after means
 	// that some are missing. An epoch that is not the topic's is ErrEpoch.
 	Range(ctx context.Context, topic, epoch string, after uint64, limit int) (entries []Entry, lost uint64, err error)
-	// Head returns the topic's epoch and the range of its offsets: lost < the
-	// kept ones ≤ head. A topic without entries has epoch "".
+	// Head returns the topic's epoch, lost as Range does, and head, which no entry's
+	// offset exceeds. A cursor n of the epoch can be served whole exactly when
+	// lost ≤ n ≤ head. Head never falls in an epoch. A topic without entries has
+	// epoch "".
 	Head(ctx context.Context, topic string) (epoch string, lost, head uint64, err error)
 	// Tail calls fn with every entry appended from now on, in the order of each
 	// topic, until ctx ends, which is then its error, or the log is closed. fn must
@@ -46,4 +48,19 @@ type Log interface {
 	Tail(ctx context.Context, fn func(Entry)) error
 	// Close ends the log and its tails. Calling it again returns ErrClosed.
 	Close() error
+}
+
+// Batcher is a Log that adds many entries with one write.
+type Batcher interface {
+	// AppendAll appends each entry's Frame, in order, to its Topic under its ID as
+	// Append does, and sets Epoch and Offset. After an error none may be taken as
+	// appended; with ids it can be repeated.
+	AppendAll(ctx context.Context, entries []Entry) error
+}
+
+// Syncer is a Log whose Append may return before the entry is safe from a power
+// failure.
+type Syncer interface {
+	// Sync returns when every entry whose Append has returned is safe.
+	Sync(ctx context.Context) error
 }

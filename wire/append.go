@@ -14,8 +14,8 @@ import (
 // prefixed buffers"). slot is the index in b of the 4-byte reference to patch.
 // Generated code calls them; applications have no use for them.
 
-// Extend returns b with n more bytes of any content.
-func Extend(b []byte, n int) []byte {
+// extend returns b with n more bytes of any content.
+func extend(b []byte, n int) []byte {
 	if len(b)+n <= cap(b) {
 		return b[:len(b)+n]
 	}
@@ -43,7 +43,11 @@ func pad(b []byte, base, ahead, align int) []byte {
 	n := len(b)
 	fill := -(n - base + ahead) & (align - 1)
 	if n+8 <= cap(b) { // one store costs less than a copy of a few bytes
-		binary.LittleEndian.PutUint64(b[n:n+8], 0)
+		if fill < 4 { // at least 4 bytes always follow: nothing behind them is touched
+			binary.LittleEndian.PutUint32(b[n:n+4], 0)
+		} else {
+			binary.LittleEndian.PutUint64(b[n:n+8], 0)
+		}
 		return b[:n+fill]
 	}
 	return append(b, "\x00\x00\x00\x00\x00\x00\x00"[:fill]...)
@@ -81,7 +85,7 @@ func LinkElement(b []byte, slot, table, vtable int) {
 func AppendVector(b []byte, base, slot, n, size int) ([]byte, int) {
 	b = pad(b, base, 4, max(size, 4))
 	setRef(b, slot, len(b))
-	b = Extend(b, 4+n*size)
+	b = extend(b, 4+n*size)
 	at := len(b) - n*size
 	binary.LittleEndian.PutUint32(b[at-4:], uint32(n))
 	return b, at
@@ -95,7 +99,7 @@ func AppendVector(b []byte, base, slot, n, size int) ([]byte, int) {
 func AppendString(b []byte, base, slot int, s string) []byte {
 	at, n := len(b), len(s)
 	start := at + -(at-base)&3 + 4
-	b = Extend(b, start+n+1-at)
+	b = extend(b, start+n+1-at)
 	binary.LittleEndian.PutUint32(b[at:], 0) // the padding, if any
 	binary.LittleEndian.PutUint32(b[start-4:], uint32(n))
 	text := b[start : start+n+1]

@@ -68,7 +68,7 @@ func (e *jsonEncoder) structure(table, slot, at int) *JSONError {
 // inline appends a table of zeros whose vtable stands distance bytes before it.
 func (e *jsonEncoder) inline(t *Table, distance int) {
 	pos := len(e.b)
-	e.b = Extend(e.b, t.inline)
+	e.b = extend(e.b, t.inline)
 	clear(e.b[pos:])
 	binary.LittleEndian.PutUint32(e.b[pos:], uint32(distance))
 }

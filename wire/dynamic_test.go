@@ -139,6 +139,8 @@ func TestDynamicErrors(t *testing.T) {
 		{`{"text":"","n":0,"x":1e309}`, "/x", "outside the range of a double"},
 		{`{"text":"","n":0,"side":"hold"}`, "/side", `found the string "hold"; write one of "buy", "sell", "quarry blast"`},
 		{`{"text":"","n":0,"side":"unknown:2147483648"}`, "/side", "write one of"},
+		{`{"text":"","n":0,"side":"unknown:-0"}`, "/side", "write one of"},
+		{`{"text":"","n":0,"side":"unknown:+7"}`, "/side", "write one of"},
 		{`{"text":"","n":0,"side":1}`, "/side", "found the number 1; write one of"},
 		{`{"text":"","n":0,"sides":["buy","hold"]}`, "/sides/1", "write one of"},
 		{`{"text":"","n":0,"sides":"buy"}`, "/sides", `found the string "buy"; write an array, each element one of`},

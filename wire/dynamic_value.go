@@ -117,12 +117,13 @@ func parseInt64(text string) (int64, *JSONError) {
 	s, negative := strings.CutPrefix(text, "-")
 	exponent := 0
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		// An exponent that does not fit is as good as a huge one.
+		// An exponent that does not fit is as good as a huge one. It leaves room
+		// to count digits in an int of 32 bits.
 		n, err := strconv.ParseInt(s[i+1:], 10, 32)
 		if err != nil && n == 0 {
 			n = math.MaxInt32
 		}
-		exponent, s = int(n), s[:i]
+		exponent, s = int(min(max(n, -1<<30), 1<<30)), s[:i]
 	}
 	if whole, fraction, ok := strings.Cut(s, "."); ok {
 		exponent -= len(fraction)
@@ -158,8 +159,8 @@ func (e *jsonEncoder) enum(f *Field, at int) (int32, *JSONError) {
 	if n, ok := enum.number(literal); ok {
 		return n, nil
 	}
-	if digits, ok := strings.CutPrefix(literal, unknownPrefix); ok && wholeNumber(digits) {
-		if n, err := strconv.ParseInt(digits, 10, 32); err == nil {
+	if digits, ok := strings.CutPrefix(literal, unknownPrefix); ok {
+		if n, err := strconv.ParseInt(digits, 10, 32); err == nil && strconv.FormatInt(n, 10) == digits {
 			return int32(n), nil
 		}
 	}

@@ -66,6 +66,18 @@ test("chat goes both ways between two tabs", async () => {
   }
 });
 
+test("the command on the page reaches the chat", async () => {
+  const { page, close } = await open(browser, demo.url);
+  await connected(page);
+  const command = await page.locator("#try-command").innerText();
+  const [, url, body] = /^curl (\S+) --json '(.*)'$/.exec(command) ?? [];
+  expect(url).toBe(`${demo.url}/api/publish`);
+  const answer = await fetch(url!, { method: "POST", headers: { "content-type": "application/json" }, body: body! });
+  expect(answer.status).toBe(200);
+  await page.locator("#chat-log li", { hasText: "Hello from curl" }).waitFor();
+  await close();
+});
+
 test("the reconnect button makes a new connection", async () => {
   const { page, complaints, close } = await open(browser, demo.url);
   await connected(page);

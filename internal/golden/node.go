@@ -132,7 +132,12 @@ func (n *Node) ask(t testing.TB, question any) answer {
 
 func (n *Node) encode(t testing.TB, op string, table int, v Value) ([]byte, error) {
 	t.Helper()
-	a := n.ask(t, map[string]any{"op": op, "table": table, "value": exact(n.layout, table, v)})
+	return n.send(t, map[string]any{"op": op, "table": table, "value": exact(n.layout, table, v)})
+}
+
+func (n *Node) send(t testing.TB, question any) ([]byte, error) {
+	t.Helper()
+	a := n.ask(t, question)
 	if a.Error != "" {
 		return nil, errors.New(a.Error)
 	}
@@ -159,6 +164,15 @@ func (n *Node) decode(t testing.TB, op string, table int, payload []byte) (Value
 // Encode writes v with nova's generated TypeScript.
 func (n *Node) Encode(t testing.TB, table int, v Value) ([]byte, error) {
 	return n.encode(t, "encode", table, v)
+}
+
+// EncodeJSONText writes an empty message whose string field has the text of a JSON
+// literal, given without its quotes: it may hold lone surrogates.
+func (n *Node) EncodeJSONText(t testing.TB, table int, field, literal string) ([]byte, error) {
+	t.Helper()
+	v := exact(n.layout, table, Complete(n.layout, table, Value{}))
+	v[field] = json.RawMessage(`"` + literal + `"`)
+	return n.send(t, map[string]any{"op": "encode", "table": table, "value": v})
 }
 
 // Decode reads payload with nova's generated TypeScript.

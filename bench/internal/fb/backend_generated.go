@@ -59,7 +59,7 @@ func (v Tag) String() string {
 	return "Tag(" + strconv.FormatInt(int64(v), 10) + ")"
 }
 
-/// The payload of event quote, the response of call getQuote.
+// / The payload of event quote, the response of call getQuote.
 type Quote struct {
 	_tab flatbuffers.Table
 }
@@ -179,7 +179,8 @@ func QuoteAddTs(builder *flatbuffers.Builder, ts int64) {
 func QuoteEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
-/// The payload of event trade.
+
+// / The payload of event trade.
 type Trade struct {
 	_tab flatbuffers.Table
 }
@@ -284,7 +285,8 @@ func TradeAddTs(builder *flatbuffers.Builder, ts int64) {
 func TradeEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
-/// The payload of event portfolio.
+
+// / The payload of event portfolio.
 type PortfolioSnapshot struct {
 	_tab flatbuffers.Table
 }
@@ -411,6 +413,7 @@ func PortfolioSnapshotAddUpdatedBy(builder *flatbuffers.Builder, updatedBy flatb
 func PortfolioSnapshotEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
+
 type PortfolioPosition struct {
 	_tab flatbuffers.Table
 }
@@ -500,7 +503,8 @@ func PortfolioPositionAddPnl(builder *flatbuffers.Builder, pnl float64) {
 func PortfolioPositionEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
-/// The payload of event complex.
+
+// / The payload of event complex.
 type Complex struct {
 	_tab flatbuffers.Table
 }
@@ -741,7 +745,8 @@ func ComplexAddTs(builder *flatbuffers.Builder, ts int64) {
 func ComplexEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
-/// The payload of event order.
+
+// / The payload of event order.
 type Order struct {
 	_tab flatbuffers.Table
 }
@@ -929,6 +934,7 @@ func OrderAddBilling(builder *flatbuffers.Builder, billing flatbuffers.UOffsetT)
 func OrderEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
+
 type Customer struct {
 	_tab flatbuffers.Table
 }
@@ -1029,6 +1035,7 @@ func CustomerAddRating(builder *flatbuffers.Builder, rating float64) {
 func CustomerEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
+
 type OrderLine struct {
 	_tab flatbuffers.Table
 }
@@ -1135,7 +1142,8 @@ func OrderLineStartTagsVector(builder *flatbuffers.Builder, numElems int) flatbu
 func OrderLineEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
-/// The payload of event bigVal.
+
+// / The payload of event bigVal.
 type BigVal struct {
 	_tab flatbuffers.Table
 }
@@ -1210,7 +1218,8 @@ func BigValAddWhen(builder *flatbuffers.Builder, when int64) {
 func BigValEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
-/// The payload of event chat.
+
+// / The payload of event chat.
 type Chat struct {
 	_tab flatbuffers.Table
 }
@@ -1281,7 +1290,8 @@ func ChatAddTs(builder *flatbuffers.Builder, ts int64) {
 func ChatEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
-/// The request of call getQuote.
+
+// / The request of call getQuote.
 type GetQuoteRequest struct {
 	_tab flatbuffers.Table
 }

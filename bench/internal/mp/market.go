@@ -1,8 +1,6 @@
 // Package mp holds the market messages for tinylib/msgp.
 package mp
 
-//go:generate go run github.com/tinylib/msgp -tests=false -io=false
-
 // Quote is market.Quote.
 type Quote struct {
 	Symbol  string  `msg:"symbol"`

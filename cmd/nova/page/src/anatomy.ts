@@ -1,40 +1,39 @@
 import { parseHeader, Reader, type EventDescriptor, type Header } from "@ignex/nova-client/wire";
 import { byId, make, say } from "./dom.ts";
 import { bytes, integer } from "./format.ts";
+import type { Tap } from "./tap.ts";
 
 /** The parts of a frame and where they end; a trailer follows the payload only in topics. */
 function partsOf(header: Header, length: number): [name: string, end: number][] {
   return [["version", 1], ["event", 5], ["flags", 6], ["seq", 14], ["size", 18], ["payload", header.end], ["trailer", length]];
 }
 
-/** Decodes per measurement: browsers round their clock too much for one. */
-const RUNS = 400;
+/** Decodes per measurement, for browsers round their clock too much for one, and measurements. */
+const RUNS = 1000;
+const MEASUREMENTS = 5;
 /** Longer frames are shown up to here. */
 const SHOWN = 192;
 
 /** The strip that shows one received frame: its bytes, its size, its price. */
 export class Anatomy {
-  private received = 0;
-  private wanted = true;
   private frame: ArrayBuffer | undefined;
 
-  /** event is what the strip catches, published to topic; total gives the number of events so far. */
-  constructor(private readonly event: EventDescriptor<any>, private readonly topic: string, private readonly total: () => number) {
-    byId("frame-next").addEventListener("click", () => (this.wanted = true));
+  /** event is what the strip catches, published to topic. */
+  constructor(private readonly event: EventDescriptor<any>, private readonly topic: string, tap: Tap) {
+    const want = () =>
+      tap.next((frame) => {
+        if (frame.byteLength < 18 || new DataView(frame).getUint32(1, true) !== event.id) return false;
+        this.frame = frame;
+        return true;
+      });
+    byId("frame-next").addEventListener("click", want);
+    want();
   }
 
-  /** Looks at each received frame; cheap unless one is wanted. */
-  observe(frame: ArrayBuffer): void {
-    this.received += frame.byteLength;
-    if (!this.wanted || frame.byteLength < 18) return;
-    if (new DataView(frame).getUint32(1, true) !== this.event.id) return;
-    this.wanted = false;
-    this.frame = frame.slice(0);
-  }
-
-  draw(): void {
-    say(byId("frame-total"), bytes(this.received));
-    say(byId("frame-events"), integer(this.total()));
+  /** Shows how much was received, and a frame that was caught since. */
+  draw(received: number, events: number): void {
+    say(byId("frame-total"), bytes(received));
+    say(byId("frame-events"), integer(events));
     const frame = this.frame;
     if (frame === undefined) return;
     this.frame = undefined;
@@ -46,17 +45,24 @@ export class Anatomy {
     const text = JSON.stringify({ event: this.event.name, data: value }, (_, v: unknown) => (typeof v === "bigint" ? String(v) : v));
     say(byId("frame-bytes"), bytes(frame.byteLength));
     say(byId("frame-json"), bytes(new TextEncoder().encode(text).length));
-    // Once to warm up, once to measure.
-    for (let i = 0; i < RUNS; i++) read();
-    const start = performance.now();
-    for (let i = 0; i < RUNS; i++) read();
-    const micros = ((performance.now() - start) * 1000) / RUNS;
+    const micros = measure(read);
     const cell = byId("frame-decode");
-    cell.replaceChildren(`${micros < 10 ? micros.toFixed(1) : micros.toFixed(0)} µs `, make("small", `mean of ${RUNS}`));
+    cell.replaceChildren(`${micros < 10 ? micros.toFixed(1) : micros.toFixed(0)} µs `, make("small", `median of ${MEASUREMENTS} × ${RUNS}`));
     showBytes(new Uint8Array(frame, 0, Math.min(frame.byteLength, SHOWN)), partsOf(header, frame.byteLength));
     showGo(this.event.name, this.topic, value);
     showCode(this.event.name, value);
   }
+}
+
+/** Time of one call in µs: the median of some measurements, the code warm before. */
+function measure(read: () => unknown): number {
+  for (let i = 0; i < RUNS; i++) read();
+  const times = Array.from({ length: MEASUREMENTS }, () => {
+    const start = performance.now();
+    for (let i = 0; i < RUNS; i++) read();
+    return ((performance.now() - start) * 1000) / RUNS;
+  });
+  return times.sort((a, b) => a - b)[MEASUREMENTS >> 1] ?? NaN;
 }
 
 function showBytes(data: Uint8Array, parts: readonly [name: string, end: number][]): void {
@@ -76,9 +82,12 @@ function showBytes(data: Uint8Array, parts: readonly [name: string, end: number]
   byId("frame-hex").replaceChildren(...cells);
 }
 
-/** The publish call that gives this frame. Names of fields follow Go's for this simple event. */
+/** Words that Go writes in capitals, of those a quote has. */
+const initialisms = new Set(["ts", "id"]);
+
+/** The publish call that gives this frame. */
 function showGo(name: string, topic: string, value: unknown): void {
-  const pascal = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);
+  const pascal = (s: string) => (initialisms.has(s) ? s.toUpperCase() : s.charAt(0).toUpperCase() + s.slice(1));
   const code = byId("frame-go");
   const type = pascal(name);
   code.replaceChildren("q := ", "market.", make("i", type), "{\n");

@@ -349,7 +349,7 @@ function trace(f: Frame, t: readonly number[], v: readonly number[], start: numb
 }
 
 /** The nearest 1, 2 or 5 times a power of ten that is not below rough. */
-export function niceStep(rough: number): number {
+function niceStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   const n = rough / power;
   return (n <= 1 ? 1 : n <= 2 ? 2 : n <= 5 ? 5 : 10) * power;

@@ -10,7 +10,6 @@ import { checkLayout, type EventType, type Layout } from "./layout.ts";
 import { Rate, READING } from "./meter.ts";
 import { readPalette } from "./palette.ts";
 import { Records } from "./records.ts";
-import { tappedSocket } from "./tap.ts";
 import { themeButton } from "./theme.ts";
 import { everyFrame, paced } from "./ticker.ts";
 import { WorldMap, type Place } from "./world.ts";
@@ -26,6 +25,8 @@ const records = new Records((record) => {
 });
 byId("detail-follow").addEventListener("click", () => map.choose(undefined));
 
+/** Bytes received so far. */
+let received = () => 0;
 let shown: EventType | undefined;
 let geography: Geography | undefined;
 
@@ -81,7 +82,8 @@ async function start(): Promise<void> {
   if (first === undefined) throw new Error("the schema has no events");
   show(layout, first);
 
-  const nova = connect(socketURL(), { schema, webSocket: tappedSocket((frame) => volume.count(frame.byteLength)) });
+  const nova = connect(socketURL(), { schema });
+  received = () => nova.stats.bytes;
   let any = false;
   for (const event of events) {
     const descriptor = schema.events.find((e) => e.name === event.name);
@@ -116,6 +118,7 @@ everyFrame([
   paced(200, () => detail.draw()),
   paced(READING, (now) => {
     rate.read(now);
+    volume.count(received() - volume.total);
     volume.read(now);
   }),
 ]);

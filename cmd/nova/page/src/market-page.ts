@@ -13,9 +13,10 @@ import { Latency, Rate, READING } from "./meter.ts";
 import { readPalette } from "./palette.ts";
 import { Portfolio } from "./portfolio.ts";
 import { QuotesTable } from "./quotes.ts";
-import { tappedSocket } from "./tap.ts";
+import { Tap } from "./tap.ts";
 import { themeButton } from "./theme.ts";
 import { Tape } from "./trades.ts";
+import { offerCommand } from "./try.ts";
 import { everyFrame, paced } from "./ticker.ts";
 
 const ROOM = "lobby";
@@ -30,12 +31,10 @@ const chart = new PriceChart(book);
 const quotes = new QuotesTable(book, (symbol) => chart.show(book.get(symbol)));
 const tape = new Tape();
 const portfolio = new Portfolio();
-const anatomy = new Anatomy(market.quote, topics[0] ?? "", () => rate.total);
+const tap = new Tap();
+const anatomy = new Anatomy(market.quote, topics[0] ?? "", tap);
 
-const nova = connect(socketURL(), {
-  schema: market.schema,
-  webSocket: tappedSocket((frame) => anatomy.observe(frame)),
-});
+const nova = connect(socketURL(), { schema: market.schema, webSocket: tap.socket });
 
 nova.on(market.quote, (q) => {
   rate.count();
@@ -65,6 +64,8 @@ nova.on(market.chat, (m) => {
 for (const topic of topics) nova.subscribe(topic);
 nova.subscribe(ROOM);
 
+offerCommand(ROOM);
+
 new ConnectionPill(nova, (connected) => {
   if (connected) {
     rate.connected();
@@ -84,7 +85,7 @@ everyFrame([
   paced(80, (now) => quotes.draw(now)),
   paced(120, () => tape.draw()),
   paced(250, () => portfolio.draw()),
-  paced(250, () => anatomy.draw()),
+  paced(250, () => anatomy.draw(nova.stats.bytes, rate.total)),
   paced(READING, (now) => {
     rate.read(now);
     latency.read();

@@ -32,6 +32,7 @@ export class WorldMap {
   private readonly fresh: Place[] = [];
   private readonly land = landDots();
   private palette: Palette | undefined;
+  /** How many of the places are on the layer. */
   private painted = 0;
   private stale = true;
   private ringing = false;
@@ -83,7 +84,7 @@ export class WorldMap {
   }
 
   private radius(size: number): number {
-    const scale = Math.min(Math.max(this.surface.width / 900, 0.6), 1.3);
+    const scale = Math.min(Math.max(this.surface.width / 900, 0.5), 1.3);
     return Number.isNaN(size) ? 3 * scale : (1.6 + Math.min(Math.max(size, 0), 10) ** 1.5 * 0.72) * scale;
   }
 
@@ -100,9 +101,8 @@ export class WorldMap {
       this.background(g, p);
     } else {
       this.scale(g);
-      this.painted = this.places.length - this.fresh.length;
     }
-    for (const place of this.places.slice(Math.max(0, this.painted))) this.dot(g, p, place);
+    for (; this.painted < this.places.length; this.painted++) this.dot(g, p, this.places[this.painted]!);
   }
 
   private scale(g: CanvasRenderingContext2D): void {

@@ -1,0 +1,78 @@
+package peers
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// bar is a bound that nova is to keep.
+type bar struct {
+	workload string
+	a, b     string // the ratio a / b; without b the figure of a
+	measure  measure
+	atMost   bool
+	bound    float64
+}
+
+func bars() []bar {
+	return []bar{
+		{"fanout-n1000-w1", "nova", "centrifuge", perCPU, false, 1.7},
+		{"fanout-n1000-w1", "nova", "nats", perCPU, false, 1.7},
+		{"fanout-n1000-w1", "nova", "bun", perCPU, false, 0.95},
+		{"fanout-n1000-w1", "nova", "bare", perCPU, false, 0.95},
+		{"fanout-n1000-w16", "nova", "centrifuge", perCPU, false, 2.5},
+		{"fanout-n1000-w16", "nova", "nats", perCPU, false, 2},
+		{"fanout-n1000-w16", "nova", "bun", perCPU, false, 0.85},
+		{"fanout-n1000-w16", "nova", "nova-plain", perCPU, false, 0.85},
+		{"fanout-n1000-w16", "nova-tls", "nova", perCPU, false, 0.5},
+		{"fanout-n1000-w64", "nova", "centrifuge", perCPU, false, 8},
+		{"fanout-n1000-w64", "nova", "bun", perCPU, false, 1.2},
+		{"fanout-n10000-w16", "nova", "centrifuge", perCPU, false, 15},
+		{"fanout-n10000-w16", "nova", "centrifuge-10ms", perCPU, false, 10},
+		{"fanout-n10000-w16", "nova", "bun", perCPU, false, 0.85},
+		{"procs", "nova-p2", "nova-p1", perWall, false, 1},
+		{"paced-20", "nova", "bun", p99, true, 1.2},
+		{"paced-20", "nova", "centrifuge", p99, true, 0.7},
+		{"paced-200", "nova", "centrifuge", p99, true, 0.5},
+		{"paced-200", "nova", "centrifuge", busy, true, 1},
+		{"inbound", "nova-raw", "gws", perCPU, false, 2},
+		{"inbound", "nova-raw", "gorilla", perCPU, false, 4},
+		{"inbound", "nova", "gws", perCPU, false, 1},
+		{"idle", "nova", "", eachKB, true, 6},
+		{"idle-256", "nova-256", "", eachKB, true, 12},
+		{"growth", "nova", "", grownMB, true, 20},
+	}
+}
+
+// barTable compares the bars that the tables can tell about.
+func barTable(tables []*Table) string {
+	var s strings.Builder
+	for _, b := range bars() {
+		for _, t := range tables {
+			if t.Workload.Name != b.workload {
+				continue
+			}
+			what, got := b.a+", "+b.measure.name, median(t.values(b.a, b.measure))
+			if b.b != "" {
+				what, got = fmt.Sprintf("%s / %s, %s", b.a, b.b, b.measure.name), median(t.ratios(b.a, b.b, b.measure))
+			}
+			if math.IsNaN(got) {
+				continue
+			}
+			sign, holds := "≥", got >= b.bound
+			if b.atMost {
+				sign, holds = "≤", got <= b.bound
+			}
+			verdict := "yes"
+			if !holds {
+				verdict = "**no**"
+			}
+			fmt.Fprintf(&s, "| %s | %s | %s %s | %s | %s |\n", b.workload, what, sign, number(b.bound), number(got), verdict)
+		}
+	}
+	if s.Len() == 0 {
+		return ""
+	}
+	return "| workload | | bar | measured | holds |\n|---|---|---|---|---|\n" + s.String()
+}
