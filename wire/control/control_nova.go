@@ -20,7 +20,7 @@ var Layout = newLayout()
 func newLayout() *wire.Layout {
 	l := &wire.Layout{
 		Package:     "control",
-		Fingerprint: "69fd75f2c2b2c725",
+		Fingerprint: "de401013a4c9ac19",
 		Tables: []wire.Table{
 			{Name: "Hello", Fields: []wire.Field{
 				{Name: "version", JSON: "version", Kind: wire.Int64},
@@ -98,6 +98,45 @@ func newLayout() *wire.Layout {
 				{Name: "code", JSON: "code", Kind: wire.Int64},
 				{Name: "message", JSON: "message", Kind: wire.String},
 			}},
+			{Name: "Attach", Fields: []wire.Field{
+				{Name: "session", JSON: "session", Kind: wire.String},
+				{Name: "last_seq", JSON: "lastSeq", Kind: wire.Int64},
+				{Name: "topics", JSON: "topics", Kind: wire.Struct, Vector: true, Ref: 18},
+			}},
+			{Name: "Cursor", Fields: []wire.Field{
+				{Name: "topic", JSON: "topic", Kind: wire.String},
+				{Name: "epoch", JSON: "epoch", Kind: wire.String},
+				{Name: "offset", JSON: "offset", Kind: wire.Int64},
+			}},
+			{Name: "Session", Fields: []wire.Field{
+				{Name: "session", JSON: "session", Kind: wire.String},
+				{Name: "client_id", JSON: "clientId", Kind: wire.String},
+				{Name: "recovered", JSON: "recovered", Kind: wire.Bool},
+				{Name: "next_seq", JSON: "nextSeq", Kind: wire.Int64},
+				{Name: "missed", JSON: "missed", Kind: wire.Int64},
+				{Name: "received", JSON: "received", Kind: wire.Int64},
+				{Name: "ttl_ms", JSON: "ttlMs", Kind: wire.Int64},
+				{Name: "heartbeat_ms", JSON: "heartbeatMs", Kind: wire.Int64},
+				{Name: "max_message", JSON: "maxMessage", Kind: wire.Int64},
+				{Name: "rate", JSON: "rate", Kind: wire.Int64},
+				{Name: "burst", JSON: "burst", Kind: wire.Int64},
+			}},
+			{Name: "Gap", Fields: []wire.Field{
+				{Name: "topic", JSON: "topic", Kind: wire.String},
+				{Name: "from", JSON: "from", Kind: wire.Int64},
+				{Name: "to", JSON: "to", Kind: wire.Int64},
+				{Name: "reason", JSON: "reason", Kind: wire.Int64},
+			}},
+			{Name: "Ack", Fields: []wire.Field{
+				{Name: "seq", JSON: "seq", Kind: wire.Int64},
+			}},
+			{Name: "Goaway", Fields: []wire.Field{
+				{Name: "reason", JSON: "reason", Kind: wire.String},
+				{Name: "retry_after_ms", JSON: "retryAfterMs", Kind: wire.Int64},
+			}},
+			{Name: "Groups", Fields: []wire.Field{
+				{Name: "groups", JSON: "groups", Kind: wire.String, Vector: true},
+			}},
 		},
 		Events: []wire.Event{
 			{Name: "hello", ID: 0x4f9f2cab, Table: 0, Compress: true},
@@ -117,6 +156,12 @@ func newLayout() *wire.Layout {
 			{Name: "nova.subscribed", ID: 0x38ba8a9b, Table: 14, Compress: true},
 			{Name: "nova.rejected", ID: 0xee848dd9, Table: 15, Compress: true},
 			{Name: "nova.unsubscribed", ID: 0xb38fa0a0, Table: 16, Compress: true},
+			{Name: "nova.attach", ID: 0xc40789ee, Table: 17, Compress: true},
+			{Name: "nova.session", ID: 0x86e8164d, Table: 19, Compress: true},
+			{Name: "nova.gap", ID: 0x2f2db9e5, Table: 20, Compress: true},
+			{Name: "nova.ack", ID: 0x6afaca1c, Table: 21, Compress: true},
+			{Name: "nova.goaway", ID: 0x6e320f07, Table: 22, Compress: true},
+			{Name: "nova.groups", ID: 0xbe76f6ab, Table: 23, Compress: true},
 		},
 	}
 	if err := l.Init(); err != nil {
@@ -144,6 +189,12 @@ const (
 	TopicSubscribedID   = 0x38ba8a9b // nova.subscribed
 	TopicRejectedID     = 0xee848dd9 // nova.rejected
 	TopicUnsubscribedID = 0xb38fa0a0 // nova.unsubscribed
+	AttachID            = 0xc40789ee // nova.attach
+	SessionID           = 0x86e8164d // nova.session
+	GapID               = 0x2f2db9e5 // nova.gap
+	AckID               = 0x6afaca1c // nova.ack
+	GoawayID            = 0x6e320f07 // nova.goaway
+	GroupsID            = 0xbe76f6ab // nova.groups
 )
 
 // Hello is the payload of event hello.
@@ -1039,4 +1090,410 @@ func readTopicUnsubscribed(r *wire.Reader, t wire.TableRef, m *TopicUnsubscribed
 	m.Topic = r.String(t, 0, "topic")
 	m.Code = r.Int64(t, 1, "code")
 	m.Message = r.String(t, 2, "message")
+}
+
+// Attach is the payload of event nova.attach.
+//
+// Ask for a session, or for one's own again: its string, the last number received, and the positions to go on from should it be gone.
+type Attach struct {
+	Session string   `json:"session"`
+	LastSeq int64    `json:"lastSeq"`
+	Topics  []Cursor `json:"topics"`
+}
+
+// Bytes that encoding a Attach starts from.
+const (
+	vtableAttach = "\x0a\x00\x14\x00\x04\x00\x08\x00\x10\x00"
+	zerosAttach  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableAttach  = vtableAttach + "\x0a\x00\x00\x00" + zerosAttach
+	rootAttach   = "\x00\x00\x00\x00\x14\x00\x00\x00\x00\x00\x00\x00\x00\x00" + tableAttach
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Attach) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootAttach...)
+	return wire.Finish(fillAttach(b, base, base+24, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Attach) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, AttachID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Attach) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readAttach(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillAttach(b []byte, base, t int, m *Attach) []byte {
+	p := b[t : t+20 : t+20]
+	var at int
+	var vt int
+	var c int
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.LastSeq))
+	b = wire.AppendString(b, base, t+4, m.Session)
+	b, at = wire.AppendVector(b, base, t+16, len(m.Topics), 4)
+	if len(m.Topics) > 0 {
+		b, vt = wire.AppendVTable(b, base, vtableCursor)
+		for i := range m.Topics {
+			b = append(wire.Align(b, base, 8), inlineCursor...)
+			c = len(b) - len(inlineCursor)
+			wire.LinkElement(b, at+4*i, c, vt)
+			b = fillCursor(b, base, c, &m.Topics[i])
+		}
+	}
+	return b
+}
+
+func readAttach(r *wire.Reader, t wire.TableRef, m *Attach) {
+	m.Session = r.String(t, 0, "session")
+	m.LastSeq = r.Int64(t, 1, "lastSeq")
+	if at, n, ok := r.Structs(t, 2, "topics"); ok {
+		m.Topics = make([]Cursor, n)
+		for i := range m.Topics {
+			c, ok := r.Elem(at, i, "topics")
+			if !ok {
+				return
+			}
+			readCursor(r, c, &m.Topics[i])
+			r.LeaveElem("topics", i)
+			if r.Failed() {
+				return
+			}
+		}
+	} else {
+		m.Topics = []Cursor{}
+	}
+}
+
+// Cursor is an object of the schema.
+//
+// A position in one topic: what was received last, in the epoch it belongs to.
+type Cursor struct {
+	Topic  string `json:"topic"`
+	Epoch  string `json:"epoch"`
+	Offset int64  `json:"offset"`
+}
+
+// Bytes that encoding a Cursor starts from.
+const (
+	vtableCursor = "\x0a\x00\x14\x00\x04\x00\x10\x00\x08\x00"
+	zerosCursor  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	inlineCursor = "\x00\x00\x00\x00" + zerosCursor
+)
+
+func fillCursor(b []byte, base, t int, m *Cursor) []byte {
+	p := b[t : t+20 : t+20]
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.Offset))
+	b = wire.AppendString(b, base, t+4, m.Topic)
+	return wire.AppendString(b, base, t+16, m.Epoch)
+}
+
+func readCursor(r *wire.Reader, t wire.TableRef, m *Cursor) {
+	m.Topic = r.String(t, 0, "topic")
+	m.Epoch = r.String(t, 1, "epoch")
+	m.Offset = r.Int64(t, 2, "offset")
+}
+
+// Session is the payload of event nova.session.
+//
+// The session a connection has, whether everything missed follows, and the server's limits. missed is -1 when unknown.
+type Session struct {
+	Session     string `json:"session"`
+	ClientID    string `json:"clientId"`
+	Recovered   bool   `json:"recovered"`
+	NextSeq     int64  `json:"nextSeq"`
+	Missed      int64  `json:"missed"`
+	Received    int64  `json:"received"`
+	TTLMs       int64  `json:"ttlMs"`
+	HeartbeatMs int64  `json:"heartbeatMs"`
+	MaxMessage  int64  `json:"maxMessage"`
+	Rate        int64  `json:"rate"`
+	Burst       int64  `json:"burst"`
+}
+
+// Bytes that encoding a Session starts from.
+const (
+	vtableSession = "\x1a\x00\x4d\x00\x04\x00\x48\x00\x4c\x00\x08\x00\x10\x00\x18\x00" +
+		"\x20\x00\x28\x00\x30\x00\x38\x00\x40\x00"
+	zerosSession = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableSession = vtableSession + "\x1a\x00\x00\x00" + zerosSession
+	rootSession  = "\x00\x00\x00\x00\x24\x00\x00\x00\x00\x00\x00\x00\x00\x00" + tableSession
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Session) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootSession...)
+	return wire.Finish(fillSession(b, base, base+40, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Session) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, SessionID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Session) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readSession(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillSession(b []byte, base, t int, m *Session) []byte {
+	p := b[t : t+77 : t+77]
+	p[76] = wire.BoolByte(m.Recovered)
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.NextSeq))
+	binary.LittleEndian.PutUint64(p[16:], uint64(m.Missed))
+	binary.LittleEndian.PutUint64(p[24:], uint64(m.Received))
+	binary.LittleEndian.PutUint64(p[32:], uint64(m.TTLMs))
+	binary.LittleEndian.PutUint64(p[40:], uint64(m.HeartbeatMs))
+	binary.LittleEndian.PutUint64(p[48:], uint64(m.MaxMessage))
+	binary.LittleEndian.PutUint64(p[56:], uint64(m.Rate))
+	binary.LittleEndian.PutUint64(p[64:], uint64(m.Burst))
+	b = wire.AppendString(b, base, t+4, m.Session)
+	return wire.AppendString(b, base, t+72, m.ClientID)
+}
+
+func readSession(r *wire.Reader, t wire.TableRef, m *Session) {
+	p := r.Row(t, vtableSession, 77)
+	if len(p) == 77 {
+		m.Recovered = p[76] != 0
+		m.NextSeq = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.Missed = int64(binary.LittleEndian.Uint64(p[16:]))
+		m.Received = int64(binary.LittleEndian.Uint64(p[24:]))
+		m.TTLMs = int64(binary.LittleEndian.Uint64(p[32:]))
+		m.HeartbeatMs = int64(binary.LittleEndian.Uint64(p[40:]))
+		m.MaxMessage = int64(binary.LittleEndian.Uint64(p[48:]))
+		m.Rate = int64(binary.LittleEndian.Uint64(p[56:]))
+		m.Burst = int64(binary.LittleEndian.Uint64(p[64:]))
+	}
+	m.Session = r.String(t, 0, "session")
+	m.ClientID = r.String(t, 1, "clientId")
+	if p == nil {
+		m.Recovered = r.Bool(t, 2, "recovered")
+		m.NextSeq = r.Int64(t, 3, "nextSeq")
+		m.Missed = r.Int64(t, 4, "missed")
+		m.Received = r.Int64(t, 5, "received")
+		m.TTLMs = r.Int64(t, 6, "ttlMs")
+		m.HeartbeatMs = r.Int64(t, 7, "heartbeatMs")
+		m.MaxMessage = r.Int64(t, 8, "maxMessage")
+		m.Rate = r.Int64(t, 9, "rate")
+		m.Burst = r.Int64(t, 10, "burst")
+	}
+}
+
+// Gap is the payload of event nova.gap.
+//
+// Stands in the stream for numbers (topic empty) or offsets of a topic that will not come. Reasons: 1 superseded, 2 policy, 3 withdrawn, 4 cluster, 5 log.
+type Gap struct {
+	Topic  string `json:"topic"`
+	From   int64  `json:"from"`
+	To     int64  `json:"to"`
+	Reason int64  `json:"reason"`
+}
+
+// Bytes that encoding a Gap starts from.
+const (
+	vtableGap = "\x0c\x00\x20\x00\x04\x00\x08\x00\x10\x00\x18\x00"
+	zerosGap  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableGap = vtableGap + "\x0c\x00\x00\x00" + zerosGap
+	rootGap  = "\x00\x00\x00\x00\x14\x00\x00\x00\x00\x00\x00\x00" + tableGap
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Gap) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootGap...)
+	return wire.Finish(fillGap(b, base, base+24, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Gap) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, GapID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Gap) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readGap(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillGap(b []byte, base, t int, m *Gap) []byte {
+	p := b[t : t+32 : t+32]
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.From))
+	binary.LittleEndian.PutUint64(p[16:], uint64(m.To))
+	binary.LittleEndian.PutUint64(p[24:], uint64(m.Reason))
+	return wire.AppendString(b, base, t+4, m.Topic)
+}
+
+func readGap(r *wire.Reader, t wire.TableRef, m *Gap) {
+	p := r.Row(t, vtableGap, 32)
+	if len(p) == 32 {
+		m.From = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.To = int64(binary.LittleEndian.Uint64(p[16:]))
+		m.Reason = int64(binary.LittleEndian.Uint64(p[24:]))
+	}
+	m.Topic = r.String(t, 0, "topic")
+	if p == nil {
+		m.From = r.Int64(t, 1, "from")
+		m.To = r.Int64(t, 2, "to")
+		m.Reason = r.Int64(t, 3, "reason")
+	}
+}
+
+// Ack is the payload of event nova.ack.
+//
+// The highest contiguous number received from the other side.
+type Ack struct {
+	Seq int64 `json:"seq"`
+}
+
+// Bytes that encoding a Ack starts from.
+const (
+	vtableAck = "\x06\x00\x10\x00\x08\x00"
+	zerosAck  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableAck  = vtableAck + "\x06\x00\x00\x00" + zerosAck
+	rootAck   = "\x00\x00\x00\x00\x0c\x00\x00\x00\x00\x00" + tableAck
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Ack) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootAck...)
+	return wire.Finish(fillAck(b, base, base+16, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Ack) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, AckID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Ack) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readAck(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillAck(b []byte, base, t int, m *Ack) []byte {
+	p := b[t : t+16 : t+16]
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.Seq))
+	return b
+}
+
+func readAck(r *wire.Reader, t wire.TableRef, m *Ack) {
+	m.Seq = r.Int64(t, 0, "seq")
+}
+
+// Goaway is the payload of event nova.goaway.
+//
+// The server will close; come back after the delay.
+type Goaway struct {
+	Reason       string `json:"reason"`
+	RetryAfterMs int64  `json:"retryAfterMs"`
+}
+
+// Bytes that encoding a Goaway starts from.
+const (
+	vtableGoaway = "\x08\x00\x10\x00\x04\x00\x08\x00"
+	zerosGoaway  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableGoaway  = vtableGoaway + "\x08\x00\x00\x00" + zerosGoaway
+	rootGoaway   = "\x00\x00\x00\x00\x0c\x00\x00\x00" + tableGoaway
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Goaway) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootGoaway...)
+	return wire.Finish(fillGoaway(b, base, base+16, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Goaway) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, GoawayID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Goaway) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readGoaway(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillGoaway(b []byte, base, t int, m *Goaway) []byte {
+	p := b[t : t+16 : t+16]
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.RetryAfterMs))
+	return wire.AppendString(b, base, t+4, m.Reason)
+}
+
+func readGoaway(r *wire.Reader, t wire.TableRef, m *Goaway) {
+	m.Reason = r.String(t, 0, "reason")
+	m.RetryAfterMs = r.Int64(t, 1, "retryAfterMs")
+}
+
+// Groups is the payload of event nova.groups.
+//
+// The groups the client is in, after every change.
+type Groups struct {
+	Groups []string `json:"groups"`
+}
+
+// Bytes that encoding a Groups starts from.
+const (
+	vtableGroups = "\x06\x00\x08\x00\x04\x00"
+	zerosGroups  = "\x00\x00\x00\x00"
+	tableGroups  = vtableGroups + "\x06\x00\x00\x00" + zerosGroups
+	rootGroups   = "\x00\x00\x00\x00\x0c\x00\x00\x00\x00\x00" + tableGroups
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Groups) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootGroups...)
+	return wire.Finish(fillGroups(b, base, base+16, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Groups) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, GroupsID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Groups) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readGroups(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillGroups(b []byte, base, t int, m *Groups) []byte {
+	return wire.AppendStrings(b, base, t+4, m.Groups)
+}
+
+func readGroups(r *wire.Reader, t wire.TableRef, m *Groups) {
+	m.Groups = r.Strings(t, 0, "groups")
+	if m.Groups == nil {
+		m.Groups = []string{}
+	}
 }

@@ -117,6 +117,59 @@ export interface TopicUnsubscribed {
   message: string;
 }
 
+/** Ask for a session, or for one's own again: its string, the last number received, and the positions to go on from should it be gone. */
+export interface Attach {
+  session: string;
+  lastSeq: number;
+  topics: Cursor[];
+}
+
+/** A position in one topic: what was received last, in the epoch it belongs to. */
+export interface Cursor {
+  topic: string;
+  epoch: string;
+  offset: number;
+}
+
+/** The session a connection has, whether everything missed follows, and the server's limits. missed is -1 when unknown. */
+export interface Session {
+  session: string;
+  clientId: string;
+  recovered: boolean;
+  nextSeq: number;
+  missed: number;
+  received: number;
+  ttlMs: number;
+  heartbeatMs: number;
+  maxMessage: number;
+  rate: number;
+  burst: number;
+}
+
+/** Stands in the stream for numbers (topic empty) or offsets of a topic that will not come. Reasons: 1 superseded, 2 policy, 3 withdrawn, 4 cluster, 5 log. */
+export interface Gap {
+  topic: string;
+  from: number;
+  to: number;
+  reason: number;
+}
+
+/** The highest contiguous number received from the other side. */
+export interface Ack {
+  seq: number;
+}
+
+/** The server will close; come back after the delay. */
+export interface Goaway {
+  reason: string;
+  retryAfterMs: number;
+}
+
+/** The groups the client is in, after every change. */
+export interface Groups {
+  groups: string[];
+}
+
 const $Hello: Table<Hello> = /* #__PURE__ */ defineTable<Hello>({
   name: "Hello", align: 8, inline: 24, offsets: [8, 4, 16], absent: false,
   encode(w, t, v) {
@@ -337,6 +390,112 @@ const $TopicUnsubscribed: Table<TopicUnsubscribed> = /* #__PURE__ */ defineTable
   }),
 });
 
+const $Attach: Table<Attach> = /* #__PURE__ */ defineTable<Attach>({
+  name: "Attach", align: 8, inline: 20, offsets: [4, 8, 16], absent: false,
+  encode(w, t, v) {
+    w.string(t + 4, v.session, "session");
+    w.int64(t + 8, v.lastSeq, "lastSeq");
+    w.structs(t + 16, v.topics, $Cursor, "topics");
+  },
+  decode: (r) => ({
+    session: r.string(0, "session"),
+    lastSeq: r.int64(1, "lastSeq"),
+    topics: r.structs(2, $Cursor, "topics"),
+  }),
+});
+
+const $Cursor: Table<Cursor> = /* #__PURE__ */ defineTable<Cursor>({
+  name: "Cursor", align: 8, inline: 20, offsets: [4, 16, 8], absent: false,
+  encode(w, t, v) {
+    w.string(t + 4, v.topic, "topic");
+    w.string(t + 16, v.epoch, "epoch");
+    w.int64(t + 8, v.offset, "offset");
+  },
+  decode: (r) => ({
+    topic: r.string(0, "topic"),
+    epoch: r.string(1, "epoch"),
+    offset: r.int64(2, "offset"),
+  }),
+});
+
+const $Session: Table<Session> = /* #__PURE__ */ defineTable<Session>({
+  name: "Session", align: 8, inline: 77, offsets: [4, 72, 76, 8, 16, 24, 32, 40, 48, 56, 64], absent: false,
+  encode(w, t, v) {
+    w.string(t + 4, v.session, "session");
+    w.string(t + 72, v.clientId, "clientId");
+    w.bool(t + 76, v.recovered, "recovered");
+    w.int64(t + 8, v.nextSeq, "nextSeq");
+    w.int64(t + 16, v.missed, "missed");
+    w.int64(t + 24, v.received, "received");
+    w.int64(t + 32, v.ttlMs, "ttlMs");
+    w.int64(t + 40, v.heartbeatMs, "heartbeatMs");
+    w.int64(t + 48, v.maxMessage, "maxMessage");
+    w.int64(t + 56, v.rate, "rate");
+    w.int64(t + 64, v.burst, "burst");
+  },
+  decode: (r) => ({
+    session: r.string(0, "session"),
+    clientId: r.string(1, "clientId"),
+    recovered: r.bool(2, "recovered"),
+    nextSeq: r.int64(3, "nextSeq"),
+    missed: r.int64(4, "missed"),
+    received: r.int64(5, "received"),
+    ttlMs: r.int64(6, "ttlMs"),
+    heartbeatMs: r.int64(7, "heartbeatMs"),
+    maxMessage: r.int64(8, "maxMessage"),
+    rate: r.int64(9, "rate"),
+    burst: r.int64(10, "burst"),
+  }),
+});
+
+const $Gap: Table<Gap> = /* #__PURE__ */ defineTable<Gap>({
+  name: "Gap", align: 8, inline: 32, offsets: [4, 8, 16, 24], absent: false,
+  encode(w, t, v) {
+    w.string(t + 4, v.topic, "topic");
+    w.int64(t + 8, v.from, "from");
+    w.int64(t + 16, v.to, "to");
+    w.int64(t + 24, v.reason, "reason");
+  },
+  decode: (r) => ({
+    topic: r.string(0, "topic"),
+    from: r.int64(1, "from"),
+    to: r.int64(2, "to"),
+    reason: r.int64(3, "reason"),
+  }),
+});
+
+const $Ack: Table<Ack> = /* #__PURE__ */ defineTable<Ack>({
+  name: "Ack", align: 8, inline: 16, offsets: [8], absent: false,
+  encode(w, t, v) {
+    w.int64(t + 8, v.seq, "seq");
+  },
+  decode: (r) => ({
+    seq: r.int64(0, "seq"),
+  }),
+});
+
+const $Goaway: Table<Goaway> = /* #__PURE__ */ defineTable<Goaway>({
+  name: "Goaway", align: 8, inline: 16, offsets: [4, 8], absent: false,
+  encode(w, t, v) {
+    w.string(t + 4, v.reason, "reason");
+    w.int64(t + 8, v.retryAfterMs, "retryAfterMs");
+  },
+  decode: (r) => ({
+    reason: r.string(0, "reason"),
+    retryAfterMs: r.int64(1, "retryAfterMs"),
+  }),
+});
+
+const $Groups: Table<Groups> = /* #__PURE__ */ defineTable<Groups>({
+  name: "Groups", align: 4, inline: 8, offsets: [4], absent: false,
+  encode(w, t, v) {
+    w.strings(t + 4, v.groups, "groups");
+  },
+  decode: (r) => ({
+    groups: r.strings(0, "groups"),
+  }),
+});
+
 /** First frame each way: the wire version, the capabilities offered or wanted, and the last delivery number seen. */
 export const hello: EventDescriptor<Hello> = /* #__PURE__ */ defineEvent<Hello>({
   name: "hello", id: 0x4f9f2cab, table: $Hello,
@@ -422,10 +581,40 @@ export const novaUnsubscribed: EventDescriptor<TopicUnsubscribed> = /* #__PURE__
   name: "nova.unsubscribed", id: 0xb38fa0a0, table: $TopicUnsubscribed,
 });
 
+/** Ask for a session, or for one's own again: its string, the last number received, and the positions to go on from should it be gone. */
+export const novaAttach: EventDescriptor<Attach> = /* #__PURE__ */ defineEvent<Attach>({
+  name: "nova.attach", id: 0xc40789ee, table: $Attach,
+});
+
+/** The session a connection has, whether everything missed follows, and the server's limits. missed is -1 when unknown. */
+export const novaSession: EventDescriptor<Session> = /* #__PURE__ */ defineEvent<Session>({
+  name: "nova.session", id: 0x86e8164d, table: $Session,
+});
+
+/** Stands in the stream for numbers (topic empty) or offsets of a topic that will not come. Reasons: 1 superseded, 2 policy, 3 withdrawn, 4 cluster, 5 log. */
+export const novaGap: EventDescriptor<Gap> = /* #__PURE__ */ defineEvent<Gap>({
+  name: "nova.gap", id: 0x2f2db9e5, table: $Gap,
+});
+
+/** The highest contiguous number received from the other side. */
+export const novaAck: EventDescriptor<Ack> = /* #__PURE__ */ defineEvent<Ack>({
+  name: "nova.ack", id: 0x6afaca1c, table: $Ack,
+});
+
+/** The server will close; come back after the delay. */
+export const novaGoaway: EventDescriptor<Goaway> = /* #__PURE__ */ defineEvent<Goaway>({
+  name: "nova.goaway", id: 0x6e320f07, table: $Goaway,
+});
+
+/** The groups the client is in, after every change. */
+export const novaGroups: EventDescriptor<Groups> = /* #__PURE__ */ defineEvent<Groups>({
+  name: "nova.groups", id: 0xbe76f6ab, table: $Groups,
+});
+
 /** The whole schema, for a client or a server. */
 export const schema: Schema = {
   name: "control",
-  fingerprint: "69fd75f2c2b2c725",
-  events: [hello, welcome, subscribe, unsubscribe, joinGroup, leaveGroup, snapshotRequest, ping, pong, resume, resumed, rpcCall, rpcResult, novaSubscribe, novaSubscribed, novaRejected, novaUnsubscribed],
+  fingerprint: "de401013a4c9ac19",
+  events: [hello, welcome, subscribe, unsubscribe, joinGroup, leaveGroup, snapshotRequest, ping, pong, resume, resumed, rpcCall, rpcResult, novaSubscribe, novaSubscribed, novaRejected, novaUnsubscribed, novaAttach, novaSession, novaGap, novaAck, novaGoaway, novaGroups],
   calls: [],
 };
