@@ -129,9 +129,13 @@ func (e Event[T]) Publish(ctx context.Context, hub Hub, to Target, v *T, options
 	if err != nil {
 		return err
 	}
-	var o publishOptions
-	for _, option := range options {
-		option(&o)
+	var report *Result
+	if len(options) > 0 {
+		var o publishOptions // on the heap: options are functions
+		for _, option := range options {
+			option(&o)
+		}
+		report = o.result
 	}
 	p := Publication{Event: e.event, Target: to}
 	if v != nil { // else withFrame says so
@@ -140,8 +144,8 @@ func (e Event[T]) Publish(ctx context.Context, hub Hub, to Target, v *T, options
 	return e.withFrame(v, func(frame []byte) error {
 		p.Frame = frame
 		result, err := hub.PublishFrame(ctx, p)
-		if o.result != nil {
-			*o.result = result
+		if report != nil {
+			*report = result
 		}
 		return err
 	})

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ignex/nova"
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 	"github.com/ignex/nova/wire/control"
 )
@@ -32,8 +33,8 @@ import (
 type Conn struct {
 	url     string
 	options Options
+	ownBeat bool // the heartbeat is the user's, not the server's
 	queue   *queue
-	gate    gate // of the goroutine that reads
 	router  router
 	counts  counts
 
@@ -46,25 +47,51 @@ type Conn struct {
 	cancel  context.CancelFunc
 	closing chan struct{} // closed by Close
 	done    chan struct{} // closed when all goroutines have ended
-	tried   chan struct{} // closed when the first attempt has an outcome
+
+	// Of the goroutine that reads.
+	gate    session.BaseGate    // towards servers without sessions
+	numbers session.SessionGate // and towards those with
+	session string              // the server's word for this session, "" = none
 
 	mu       sync.Mutex
 	status   Status
-	firstErr error // the outcome of the first attempt
+	tried    *outcome // of the first attempt, and of the first after a pause
 	started  bool
 	ended    bool // Close was called
+	pause    *pause
+	abort    context.CancelFunc // of the attempt under way, before it has a socket
 	socket   *socket
 	clientID string
-	ready    bool            // the socket has the server's hello
+	ready    bool            // the socket takes control frames
 	topicsOn bool            // and both sides want acknowledged subscriptions
+	resumes  bool            // the server may hold a session for us
 	groups   []string        // as the server last named them
 	joined   map[string]bool // groups to be in
 	topics   topicSet
+	left     leftSet
+}
+
+// outcome is what Connect waits for.
+type outcome struct {
+	done chan struct{}
+	err  error
+}
+
+func newOutcome() *outcome { return &outcome{done: make(chan struct{})} }
+
+// set gives the outcome, unless there is one. Conn.mu is held.
+func (o *outcome) set(err error) {
+	select {
+	case <-o.done:
+	default:
+		o.err = err
+		close(o.done)
+	}
 }
 
 // counts are the counters behind Stats.
 type counts struct {
-	connects, received, undecodable, unknown, duplicates, missing, stray, handlerErrors, expired atomic.Uint64
+	connects, received, undecodable, unknown, duplicates, missing, superseded, stray, handlerErrors, expired, unconfirmed atomic.Uint64
 }
 
 var _ nova.Conn = (*Conn)(nil)
@@ -75,6 +102,7 @@ var errClosed = nova.Errorf(nova.Unavailable, "the client is closed")
 // New checks address and options and returns an idle connection. address is
 // ws:// or wss://; http:// and https:// mean the same. Errors have code Invalid.
 func New(address string, options Options) (*Conn, error) {
+	ownBeat := options.Heartbeat != 0
 	options, err := options.withDefaults()
 	if err != nil {
 		return nil, err
@@ -86,12 +114,15 @@ func New(address string, options Options) (*Conn, error) {
 	c := &Conn{
 		url:     target,
 		options: options,
+		ownBeat: ownBeat,
 		queue:   newQueue(options.Queue),
-		gate:    gate{maxFrames: options.Gate.MaxPending, maxBytes: options.MaxMessage},
+		gate:    session.BaseGate{MaxFrames: options.Gate.MaxPending, MaxBytes: options.MaxMessage},
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
-		tried:   make(chan struct{}),
+		tried:   newOutcome(),
+		pause:   newPause(),
 		joined:  map[string]bool{},
+		left:    newLeftSet(),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithValue(context.Background(), insideKey{}, c))
 	c.topics.init()
@@ -116,10 +147,11 @@ func Dial(ctx context.Context, address string, options Options) (*Conn, error) {
 	return c, nil
 }
 
-// Connect starts the connection, unless it was started, and waits for the
-// outcome of its first attempt. After an error the connection goes on trying
-// unless its status is Closed. ctx bounds the wait only. Errors carry a Code:
-// Unavailable, Unauthenticated, Denied, FailedPrecondition, or that of ctx.
+// Connect starts the connection, unless it was started, ends a pause, and waits
+// for the outcome of the first attempt: nil once the server has admitted this
+// client. After an error the connection goes on trying unless its status is
+// Closed. ctx bounds the wait only. Errors carry a Code: Unavailable,
+// Unauthenticated, Denied, FailedPrecondition, or that of ctx.
 func (c *Conn) Connect(ctx context.Context) error {
 	c.mu.Lock()
 	if c.ended {
@@ -130,12 +162,12 @@ func (c *Conn) Connect(ctx context.Context) error {
 		c.started = true
 		go c.run()
 	}
+	c.resumeLocked()
+	tried := c.tried
 	c.mu.Unlock()
 	select {
-	case <-c.tried:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.firstErr
+	case <-tried.done:
+		return tried.err
 	case <-ctx.Done():
 		return fmt.Errorf("connect to %s: %w", c.url, ctx.Err())
 	}
@@ -163,6 +195,7 @@ func (c *Conn) Close(ctx context.Context) error {
 		c.endSubscriptions(errClosed)
 	}
 	if idle {
+		c.queue.end(errClosed)
 		c.setStatus(Status{State: Closed})
 		close(c.done)
 	}
@@ -220,7 +253,7 @@ func (c *Conn) ClientID() string {
 	return c.clientID
 }
 
-// Groups returns the groups the server named in its last welcome, sorted.
+// Groups returns the groups the server last named, sorted.
 func (c *Conn) Groups() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -233,8 +266,9 @@ func (c *Conn) Stats() Stats {
 		Connects: c.counts.connects.Load(), Received: c.counts.received.Load(),
 		Undecodable: c.counts.undecodable.Load(), Unknown: c.counts.unknown.Load(),
 		Duplicates: c.counts.duplicates.Load(), Missing: c.counts.missing.Load(),
-		Stray: c.counts.stray.Load(), HandlerErrors: c.counts.handlerErrors.Load(),
-		Expired: c.counts.expired.Load(),
+		Superseded: c.counts.superseded.Load(),
+		Stray:      c.counts.stray.Load(), HandlerErrors: c.counts.handlerErrors.Load(),
+		Expired: c.counts.expired.Load(), Unconfirmed: c.counts.unconfirmed.Load(),
 	}
 }
 
@@ -242,28 +276,27 @@ func (c *Conn) Stats() Stats {
 func (c *Conn) OnStatus(fn func(Status)) (off func()) { return c.onStatus.add(fn) }
 
 // OnError calls fn with what no call can return: failed attempts, undecodable
-// frames, failing handlers, rejected subscriptions, expired sends. off ends it.
+// frames, failing handlers, rejected subscriptions, expired sends, and sends of
+// which nobody can tell whether they were handled. off ends it.
 func (c *Conn) OnError(fn func(error)) (off func()) { return c.onError.add(fn) }
 
-// OnGap calls fn when frames are known not to come. off ends it.
+// OnGap calls fn when frames are known not to come, superseded ones excepted.
+// off ends it.
 func (c *Conn) OnGap(fn func(Gap)) (off func()) { return c.onGap.add(fn) }
 
-// OnRecovered calls fn after a reconnect of a numbered connection: true when
-// everything missed will come, false when something may be lost. off ends it.
+// OnRecovered calls fn after a reconnect: true when everything missed will come
+// or be told of by OnGap, false when something may be lost. off ends it.
 func (c *Conn) OnRecovered(fn func(bool)) (off func()) { return c.onRecovered.add(fn) }
 
 // SendFrame queues one unnumbered frame for the server; see nova.Conn. While the
-// connection is lost frames wait for the next one, at most Queue.MaxAge. A frame
-// handed to a socket that is then lost is not sent again.
+// connection is lost frames wait for the next one, at most Queue.MaxAge. A
+// server with sessions handles each frame once and in order, over any number of
+// reconnects; when the session is lost, those that it may or may not have
+// handled are reported to OnError with code UnknownOutcome. See Flush and
+// Confirmed for how to wait. To a server without sessions a frame handed to a
+// socket that is then lost is not sent again.
 func (c *Conn) SendFrame(ctx context.Context, event *wire.Event, frame []byte) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := c.usable(); err != nil {
-		return err
-	}
-	expired, err := c.queue.send(event.Name, frame)
-	c.reportExpired(expired)
+	_, err := c.enqueue(ctx, event, frame, false)
 	return err
 }
 
@@ -309,6 +342,9 @@ func (c *Conn) group(name string, join bool, m frameAppender) error {
 		c.joined[name] = true
 	} else {
 		delete(c.joined, name)
+	}
+	if c.resumes {
+		c.left.group(name, !join)
 	}
 	c.control(m)
 	return nil
@@ -361,6 +397,17 @@ func (c *Conn) panicked(what string) func(any) {
 func (c *Conn) reportExpired(expired []item) {
 	for _, it := range expired {
 		c.counts.expired.Add(1)
-		c.report(nova.Errorf(nova.DeadlineExceeded, "event %s waited more than %v to be sent and was dropped", it.event, c.options.Queue.MaxAge))
+		if !it.answered {
+			c.report(nova.Errorf(nova.DeadlineExceeded, "event %s waited more than %v to be sent and was dropped", it.event, c.options.Queue.MaxAge))
+		}
+	}
+}
+
+func (c *Conn) reportLost(lost []item) {
+	for _, it := range lost {
+		c.counts.unconfirmed.Add(1)
+		if !it.answered {
+			c.report(errMaybe(it))
+		}
 	}
 }

@@ -23,16 +23,27 @@ import (
 // attempt. It is the goroutine that reads, too.
 func (c *Conn) run() {
 	defer close(c.done)
-	defer c.first(errClosed)
+	defer func() { // after an ending of the server's these have its cause
+		c.first(errClosed)
+		c.queue.end(errClosed)
+	}()
 	retry := retry{Reconnect: c.options.Reconnect, hasToken: c.options.Token != nil}
 	token, fetch := "", c.options.Token != nil
 	c.setStatus(Status{State: Connecting})
 	for {
+		pause := c.park()
+		if pause == nil {
+			c.setStatus(Status{State: Closed})
+			return
+		}
 		var end ending
-		token, end = c.attempt(token, fetch)
+		token, end = c.attempt(token, fetch, pause)
 		if c.isClosing() {
 			c.setStatus(Status{State: Closed})
 			return
+		}
+		if pause.on() {
+			continue
 		}
 		d := retry.next(end, rand.Float64())
 		fetch = retry.hasToken && (token == "" || d.token)
@@ -47,6 +58,8 @@ func (c *Conn) run() {
 		timer := time.NewTimer(d.wait)
 		select {
 		case <-timer.C:
+		case <-pause.begun:
+			timer.Stop()
 		case <-c.closing:
 			timer.Stop()
 			c.setStatus(Status{State: Closed})
@@ -59,20 +72,17 @@ func (c *Conn) run() {
 func (c *Conn) end(cause error) {
 	c.setStatus(Status{State: Closed, Err: cause})
 	c.first(cause)
+	c.queue.end(cause)
 	c.endSubscriptions(cause)
 	c.report(cause)
 }
 
-// first tells Connect the outcome of the first attempt.
+// first tells Connect the outcome of the first attempt, or of the first after a
+// pause.
 func (c *Conn) first(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case <-c.tried:
-	default:
-		c.firstErr = err
-		close(c.tried)
-	}
+	c.tried.set(err)
 }
 
 func (c *Conn) isClosing() bool {
@@ -85,9 +95,15 @@ func (c *Conn) isClosing() bool {
 }
 
 // attempt makes one socket and serves it to its end.
-func (c *Conn) attempt(token string, fetch bool) (string, ending) {
+func (c *Conn) attempt(token string, fetch bool, p *pause) (string, ending) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.options.HandshakeTimeout)
 	defer cancel()
+	c.mu.Lock()
+	c.abort = cancel
+	if p.on() {
+		cancel()
+	}
+	c.mu.Unlock()
 	if fetch {
 		var err error
 		if token, err = c.fetchToken(ctx); err != nil {
@@ -99,7 +115,7 @@ func (c *Conn) attempt(token string, fetch bool) (string, ending) {
 	if end.err != nil {
 		return token, end
 	}
-	return token, c.serve(conn, behind)
+	return token, c.serve(conn, behind, p)
 }
 
 func (c *Conn) fetchToken(ctx context.Context) (token string, err error) {

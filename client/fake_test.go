@@ -165,9 +165,26 @@ func describe(frame []byte) string {
 	case control.TopicSubscribeID:
 		var m control.TopicSubscribe
 		return read(&m, func() string { return fmt.Sprintf("nova.subscribe %d %s %q %d", m.ID, m.Topic, m.Epoch, m.Offset) })
+	case control.AttachID:
+		var m control.Attach
+		return read(&m, func() string {
+			text := fmt.Sprintf("attach %q %d", m.Session, m.LastSeq)
+			for _, c := range m.Topics {
+				text += fmt.Sprintf(" %s@%s:%d", c.Topic, c.Epoch, c.Offset)
+			}
+			return text
+		})
+	case control.AckID:
+		var m control.Ack
+		return read(&m, func() string { return fmt.Sprintf("ack %d", m.Seq) })
 	case market.ChatEvent.ID():
 		var m market.Chat
-		return read(&m, func() string { return fmt.Sprintf("chat %s", m.Text) })
+		return read(&m, func() string {
+			if h.Seq > 0 {
+				return fmt.Sprintf("chat %s #%d", m.Text, h.Seq)
+			}
+			return fmt.Sprintf("chat %s", m.Text)
+		})
 	}
 	return fmt.Sprintf("event %#x", h.ID)
 }

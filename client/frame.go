@@ -5,19 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 	"github.com/ignex/nova/wire/control"
 )
 
 const capTopics = "topics/1"
-
-// idGoaway is the event id of nova.goaway, which a server may send before it
-// closes, whatever the capabilities.
-var idGoaway = wire.EventID("nova.goaway")
 
 // frameAppender is what generated control frames are.
 type frameAppender interface {
@@ -34,6 +30,14 @@ func encode(m frameAppender) []byte {
 	return frame
 }
 
+func encodeAll(list []frameAppender) [][]byte {
+	frames := make([][]byte, len(list))
+	for i, m := range list {
+		frames[i] = encode(m)
+	}
+	return frames
+}
+
 // control queues a control frame if there is a socket for it; else the next one
 // is told when it is up. A socket that takes no more of them is given up.
 // c.mu is held.
@@ -48,7 +52,7 @@ func (c *Conn) undecodable(err error) {
 	c.report(nova.Errorf(nova.Invalid, "undecodable frame: %w", err))
 }
 
-// frame takes one frame from the server: through the gate when it is numbered.
+// frame takes one frame from the server: through a gate when it is numbered.
 func (s *socket) frame(data []byte) error {
 	h, payload, err := wire.ParseFrame(data)
 	switch {
@@ -63,20 +67,23 @@ func (s *socket) frame(data []byte) error {
 	if h.Seq == 0 {
 		return s.route(h, payload, data)
 	}
+	if s.sessions {
+		return s.numbered(h, payload, data)
+	}
 	gate := &s.c.gate
-	switch gate.push(h.Seq, data) {
-	case duplicate:
+	switch gate.Push(h.Seq, data) {
+	case session.Duplicate:
 		s.c.counts.duplicates.Add(1)
-	case deliver:
+	case session.Deliver:
 		if err := s.route(h, payload, data); err != nil {
 			return err
 		}
 		return s.release()
-	case hold:
-		if gate.ask() {
-			return s.send(&control.Resume{LastSeq: int64(gate.last)})
+	case session.Hold:
+		if gate.Ask() {
+			return s.send(&control.Resume{LastSeq: int64(gate.Last())})
 		}
-	case overflow:
+	case session.Overflow:
 		if err := s.letGo(); err != nil {
 			return err
 		}
@@ -88,7 +95,7 @@ func (s *socket) frame(data []byte) error {
 // release delivers what the gate holds and whose turn it is.
 func (s *socket) release() error {
 	for {
-		frame, ok := s.c.gate.next()
+		frame, ok := s.c.gate.Next()
 		if !ok {
 			return nil
 		}
@@ -108,7 +115,7 @@ func (s *socket) letGo() error {
 		if err := s.release(); err != nil {
 			return err
 		}
-		from, to, ok := s.c.gate.skip()
+		from, to, ok := s.c.gate.Skip()
 		if !ok {
 			return nil
 		}
@@ -143,12 +150,22 @@ func (s *socket) route(h wire.Header, payload, frame []byte) error {
 		return handle(s, payload, s.onRejected)
 	case control.TopicUnsubscribedID:
 		return handle(s, payload, s.onUnsubscribed)
-	case idGoaway:
-		s.onGoaway(payload)
+	case control.SessionID:
+		return handle(s, payload, s.onSession)
+	case control.GapID:
+		return handle(s, payload, s.onGap)
+	case control.AckID:
+		return handle(s, payload, s.onAck)
+	case control.GroupsID:
+		return handle(s, payload, s.onGroups)
+	case control.GoawayID:
+		return handle(s, payload, s.onGoaway)
+	case control.PongID:
+		s.onPong(payload)
 		return nil
 	case control.SubscribeID, control.UnsubscribeID, control.JoinGroupID, control.LeaveGroupID,
-		control.SnapshotRequestID, control.PingID, control.PongID, control.ResumeID,
-		control.RpcCallID, control.RpcResultID, control.TopicSubscribeID:
+		control.SnapshotRequestID, control.PingID, control.ResumeID, control.RpcCallID,
+		control.RpcResultID, control.TopicSubscribeID, control.AttachID:
 		return nil // life, or nothing for a client
 	}
 	d := nova.Delivery{Seq: h.Seq, Payload: payload}
@@ -204,13 +221,21 @@ func (s *socket) onHello(m *control.Hello) error {
 	s.hello = true
 	c := s.c
 	c.mu.Lock()
-	c.ready, c.topicsOn = true, slices.Contains(m.Caps, capTopics)
-	var first [][]byte
-	for _, m := range slices.Concat(c.subscribeFrames(), c.joinFrames()) {
-		first = append(first, encode(m))
+	c.topicsOn = slices.Contains(m.Caps, capTopics)
+	if slices.Contains(m.Caps, capSession) {
+		s.sessions, s.resuming = true, false
+		c.queue.ahead(encode(s.attach()))
+		c.mu.Unlock()
+		return nil
 	}
-	c.queue.start(first)
+	lost, had := s.baseServer()
+	c.ready = true
+	c.queue.start(encodeAll(slices.Concat(c.subscribeFrames(), c.joinFrames())))
 	c.mu.Unlock()
+	if had {
+		c.onRecovered.call(false, c.panicked("recovered callback"))
+	}
+	c.reportLost(lost)
 	return nil
 }
 
@@ -219,11 +244,8 @@ func (s *socket) onWelcome(m *control.Welcome) error {
 	c.mu.Lock()
 	c.clientID, c.groups = m.ClientID, m.Groups
 	c.mu.Unlock()
-	if s.welcomed.IsZero() {
-		s.welcomed = time.Now()
-		c.counts.connects.Add(1)
-		c.setStatus(Status{State: Connected})
-		c.first(nil)
+	if !s.sessions {
+		s.admitted()
 	}
 	return nil
 }
@@ -233,30 +255,10 @@ func (s *socket) onResumed(m *control.Resumed) error {
 		s.resuming = false
 		s.c.onRecovered.call(m.Ok, s.c.panicked("recovered callback"))
 	}
-	if s.c.gate.resumed(m.Ok, uint64(m.From)) {
+	if s.c.gate.Resumed(m.Ok, uint64(m.From)) {
 		return s.letGo()
 	}
 	return nil
-}
-
-// onGoaway notes how long the server asks to stay away.
-func (s *socket) onGoaway(payload []byte) {
-	var r wire.Reader
-	table := r.Root(payload)
-	ms := r.Int64(table, 1, "retryAfterMs")
-	if err := r.Err(); err != nil {
-		s.c.undecodable(err)
-		return
-	}
-	s.after = time.Duration(min(max(ms, 1), maxAfter.Milliseconds())) * time.Millisecond
-}
-
-// failure turns what a server answered into an error; a code of 0 is none of ours.
-func failure(code int64, format string, args ...any) error {
-	if code <= 0 || code > int64(nova.UnknownOutcome) {
-		code = int64(nova.Cancelled) // ended on purpose
-	}
-	return nova.Errorf(nova.Code(code), format, args...)
 }
 
 func isDecode(err error) bool {

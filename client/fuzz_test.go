@@ -18,6 +18,9 @@ func FuzzServerFrames(f *testing.F) {
 		&control.Resumed{Ok: true, From: 3}, &control.TopicSubscribed{ID: 1, Topic: "t", Epoch: "e", Offset: 1},
 		&control.TopicRejected{ID: 1, Topic: "t", Code: 7}, &control.TopicRejected{Group: "g"}, &control.TopicUnsubscribed{Topic: "t"},
 		&control.Pong{Ts: 1},
+		&control.Hello{Version: 2, Caps: []string{capSession, capTopics}}, &control.Session{Session: "n.1", NextSeq: 3},
+		&control.Gap{From: 1, To: 3, Reason: 2}, &control.Gap{Topic: "t", From: 1, To: 3, Reason: 5}, &control.Ack{Seq: 1},
+		&control.Goaway{RetryAfterMs: 5}, &control.Groups{Groups: []string{"g"}},
 	}
 	for _, m := range seeds {
 		frame := encode(m)
@@ -25,6 +28,7 @@ func FuzzServerFrames(f *testing.F) {
 		numbered := encode(m)
 		wire.Stamp(numbered, 3)
 		f.Add(encode(seeds[0]), numbered)
+		f.Add(encode(seeds[8]), frame)
 	}
 	quote, err := market.QuoteEvent.AppendFrame(nil, &market.Quote{Symbol: "s"})
 	if err != nil {
@@ -44,16 +48,17 @@ func FuzzServerFrames(f *testing.F) {
 		defer theirs.Close()
 		s := &socket{c: c, conn: ours}
 		c.socket = s
-		c.gate.open()
+		c.gate.Open()
+		c.numbers.Open()
 		market.QuoteEvent.Listen(c, func(context.Context, *market.Quote) error { return nil })
 		c.ListenAny(func(context.Context, nova.Delivery) error { return nil })
-		for _, frame := range [][]byte{first, second, first} {
+		for _, frame := range [][]byte{first, encode(&control.Session{Session: "n.1", NextSeq: 3}), second, first} {
 			if s.frame(frame) != nil {
 				return
 			}
 		}
-		if err := s.letGo(); err == nil && c.gate.waiting() != 0 {
-			t.Errorf("the gate still waits for %d", c.gate.waiting())
+		if err := s.letGo(); err == nil && c.gate.Waiting() != 0 {
+			t.Errorf("the gate still waits for %d", c.gate.Waiting())
 		}
 	})
 }

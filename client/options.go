@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,19 +30,20 @@ type Options struct {
 	// Reconnect says how to come back after a loss.
 	Reconnect Reconnect
 	// Heartbeat is the time between two ping events; any frame counts as life.
-	// Negative turns it off. Default 15 s.
+	// Negative turns it off. Default what the server says, else 15 s.
 	Heartbeat time.Duration
 	// HeartbeatMisses is the number of heartbeats without any sign of life after
 	// which the connection counts as lost. Default 2.
 	HeartbeatMisses int
 	// Queue bounds what waits to be sent.
 	Queue Queue
-	// Gate bounds what waits for a missing frame.
+	// Gate bounds what waits for a missing frame of a server without sessions;
+	// others say at once what is missing.
 	Gate Gate
 	// MaxMessage is the longest message accepted, in bytes. Default 16 MiB.
 	MaxMessage int
 	// HandshakeTimeout bounds one attempt, from dialling to the server's
-	// welcome. Default 10 s.
+	// admission. Default 10 s.
 	HandshakeTimeout time.Duration
 	// WriteStall is how long one write may make no end. Default 30 s.
 	WriteStall time.Duration
@@ -72,11 +72,12 @@ type Reconnect struct {
 	Off     bool          // true: a lost connection is closed for good; default false
 }
 
-// Queue bounds the frames that SendFrame accepted and no socket has taken.
+// Queue bounds the frames that SendFrame accepted and that were not acknowledged,
+// or, of a server without sessions, not written.
 type Queue struct {
 	MaxFrames int           // default 1,024
 	MaxBytes  int           // default 1 MiB
-	MaxAge    time.Duration // older frames are dropped and reported to OnError; default 30 s
+	MaxAge    time.Duration // older frames that were never written are dropped and reported to OnError; default 30 s
 }
 
 // Gate bounds the frames held back because one before them is missing.
@@ -180,23 +181,4 @@ func checkName(what, name string) error {
 		}
 	}
 	return nil
-}
-
-// Gap tells of frames that will not come.
-type Gap struct {
-	Topic string // the numbers are offsets of this topic; "" = delivery numbers
-	From  uint64 // first missing
-	To    uint64 // last missing; 0 = not known
-}
-
-// String returns the gap as text for logs.
-func (g Gap) String() string {
-	what := "delivery numbers"
-	if g.Topic != "" {
-		what = fmt.Sprintf("offsets of %q", g.Topic)
-	}
-	if g.To == 0 {
-		return fmt.Sprintf("%s missing from %d", what, g.From)
-	}
-	return fmt.Sprintf("%s %d to %d missing", what, g.From, g.To)
 }

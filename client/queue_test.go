@@ -35,7 +35,7 @@ func parse(t *testing.T, b []byte) string {
 
 func take(t *testing.T, q *queue) string {
 	t.Helper()
-	batch, items, _ := q.take(time.Now())
+	batch, items, _, _ := q.take(time.Now())
 	sum := 0
 	for _, it := range items {
 		sum += it.size
@@ -44,13 +44,13 @@ func take(t *testing.T, q *queue) string {
 		t.Fatalf("items have %d bytes, the batch %d", sum, len(batch))
 	}
 	got := parse(t, batch)
-	q.reuse(batch)
+	q.wrote(batch, items)
 	return got
 }
 
 func send(t *testing.T, q *queue, frame string) {
 	t.Helper()
-	if _, err := q.send("e", []byte(frame)); err != nil {
+	if _, _, err := q.send("e", []byte(frame), false); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -82,14 +82,14 @@ func TestQueueBounds(t *testing.T) {
 	q := newQueue(Queue{MaxFrames: 3, MaxBytes: 10, MaxAge: time.Minute})
 	send(t, q, "1234")
 	send(t, q, "1234")
-	if _, err := q.send("e", []byte("123")); nova.CodeOf(err) != nova.Exhausted {
+	if _, _, err := q.send("e", []byte("123"), false); nova.CodeOf(err) != nova.Exhausted {
 		t.Errorf("11 bytes in 10: %v", err)
 	}
 	send(t, q, "12")
-	if _, err := q.send("e", nil); nova.CodeOf(err) != nova.Exhausted {
+	if _, _, err := q.send("e", nil, false); nova.CodeOf(err) != nova.Exhausted {
 		t.Errorf("4 frames in 3: %v", err)
 	}
-	if _, err := q.send("e", make([]byte, 11)); nova.CodeOf(err) != nova.Invalid {
+	if _, _, err := q.send("e", make([]byte, 11), false); nova.CodeOf(err) != nova.Invalid {
 		t.Errorf("a frame that never fits: %v", err)
 	}
 	q.start(nil)
@@ -104,7 +104,7 @@ func TestQueueAge(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		send(t, q, "new")
 		time.Sleep(11 * time.Second)
-		expired, err := q.send("e", []byte("newest"))
+		_, expired, err := q.send("e", []byte("newest"), false)
 		if err != nil || len(expired) != 1 {
 			t.Fatalf("a full queue with an old frame: %v, %d expired", err, len(expired))
 		}
@@ -112,11 +112,11 @@ func TestQueueAge(t *testing.T) {
 		if got := take(t, q); got != "sub,new,newest" {
 			t.Errorf("got %q", got)
 		}
-		q.stop(nil, nil, 0)
+		q.stop(nil, 0)
 		send(t, q, "a")
 		time.Sleep(31 * time.Second)
 		q.start(nil)
-		batch, _, expired := q.take(time.Now())
+		batch, _, expired, _ := q.take(time.Now())
 		if len(batch) != 0 || len(expired) != 1 || q.frames != 0 || q.bytes != 0 {
 			t.Errorf("%d bytes, %d expired, %d frames left", len(batch), len(expired), q.frames)
 		}
@@ -132,11 +132,11 @@ func TestQueueFailedWrite(t *testing.T) {
 		send(t, q, "b")
 		q.control([]byte("c"))
 		send(t, q, "d")
-		batch, items, _ := q.take(time.Now())
+		_, items, _, _ := q.take(time.Now())
 		q.ping(nil)
 		q.control([]byte("control of the dead socket"))
 		send(t, q, "e")
-		q.stop(batch, items, sent)
+		q.stop(items, sent)
 		frames := strings.Count(want, ",") + 1
 		if q.frames != frames || q.bytes != frames {
 			t.Errorf("%d sent: counts %d frames of %d bytes, want %d", sent, q.frames, q.bytes, frames)
@@ -148,26 +148,18 @@ func TestQueueFailedWrite(t *testing.T) {
 	}
 }
 
-func TestItemPayload(t *testing.T) {
-	for _, n := range []int{0, 1, 125, 126, 65535, 65536, 100000} {
-		if got := (item{size: len(ws.AppendMasked(nil, ws.Binary, make([]byte, n), [4]byte{}))}).payload(); got != n {
-			t.Errorf("payload of %d bytes counts as %d", n, got)
-		}
-	}
-}
-
 func BenchmarkQueue(b *testing.B) {
 	q := newQueue(Queue{MaxFrames: 1024, MaxBytes: 1 << 20, MaxAge: time.Minute})
 	q.start(nil)
 	frame := make([]byte, 100)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, err := q.send("e", frame); err != nil {
+		if _, _, err := q.send("e", frame, false); err != nil {
 			b.Fatal(err)
 		}
 		if i%16 == 15 {
-			batch, _, _ := q.take(time.Now())
-			q.reuse(batch)
+			batch, items, _, _ := q.take(time.Now())
+			q.wrote(batch, items)
 		}
 	}
 }

@@ -148,8 +148,11 @@ func (c *Conn) dispatch(id uint32, d nova.Delivery) {
 		if !shared {
 			d.Payload, shared = slices.Clone(d.Payload), true
 		}
-		if !s.push(id, d) {
+		switch s.push(id, d) {
+		case pushedEnded:
 			r.removeStream(s)
+		case pushedDropped:
+			c.gap(consumerGap(d))
 		}
 	}
 }

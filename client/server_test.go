@@ -183,10 +183,10 @@ func TestRealServerCut(t *testing.T) {
 	t.Logf("%+v", c.Stats())
 }
 
-// More is published during an outage than the server replays: the client is
+// Without sessions, more is published during an outage than the server replays: the client is
 // told what it misses, and goes on with what comes.
 func TestRealServerFlood(t *testing.T) {
-	r := newReal(t, false, hub.Options{History: hub.History{Size: 5000}, Backpressure: hub.Backpressure{MaxFrames: 1 << 14, MaxBytes: 16 << 20}}, server.Options{})
+	r := newReal(t, false, hub.Options{Session: hub.SessionOptions{Off: true}, History: hub.History{Size: 5000}, Backpressure: hub.Backpressure{MaxFrames: 1 << 14, MaxBytes: 16 << 20}}, server.Options{})
 	var mu sync.Mutex
 	var socket net.Conn
 	down := false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/wire"
 	"github.com/ignex/nova/wire/control"
 )
 
@@ -28,22 +29,27 @@ type socket struct {
 	conn   net.Conn
 	parser ws.Parser
 
+	pause    *pause
 	bye      chan []byte   // the payload of a close frame to end with
 	readDone chan struct{} // closed when reading has ended
 	written  chan struct{} // closed when writing has ended
 
 	// Of the writer; the reader may look after written is closed.
-	writeErr  error
-	lost      []byte // the batch whose write failed
-	lostItems []item
-	lostSent  int // bytes of it that the socket took
+	writeErr error
+	lost     []item // of the batch whose write failed
+	lostSent int    // bytes of it that the socket took
 
 	// Of the reader.
-	hello     bool // the server's hello came
+	hello     bool   // the server's hello came
+	sessions  bool   // and session/1 is on
+	asked     string // the session that attach asked for
 	framed    bool
 	resuming  bool // hello asked to resume and has no answer
 	welcomed  time.Time
 	after     time.Duration // from a goaway
+	beat      time.Duration // between two pings, ≤ 0 = none
+	ackDue    int           // numbered frames not acknowledged
+	ackAt     time.Time     // then they are, zero = none
 	helloBy   time.Time     // the welcome is due
 	tick      time.Time     // next heartbeat, zero = none
 	gapAt     time.Time     // then held frames are let go, zero = none
@@ -60,12 +66,13 @@ type socket struct {
 var bigBuffers = sync.Pool{New: func() any { return new([bigRead]byte) }}
 
 // serve exchanges frames over conn until it ends, and says how.
-func (c *Conn) serve(conn net.Conn, behind []byte) ending {
+func (c *Conn) serve(conn net.Conn, behind []byte, p *pause) ending {
 	s := &socket{
-		c: c, conn: conn, parser: ws.NewParser(false, c.options.MaxMessage),
+		c: c, conn: conn, pause: p, beat: c.options.Heartbeat, parser: ws.NewParser(false, c.options.MaxMessage),
 		bye: make(chan []byte, 1), readDone: make(chan struct{}), written: make(chan struct{}),
 	}
-	c.gate.open()
+	c.gate.Open()
+	c.numbers.Open()
 	c.mu.Lock()
 	c.socket = s
 	c.mu.Unlock()
@@ -74,16 +81,18 @@ func (c *Conn) serve(conn net.Conn, behind []byte) ending {
 	s.finish(err)
 	c.mu.Lock()
 	c.socket, c.ready, c.topicsOn = nil, false, false
-	c.topics.disconnect()
+	if !c.resumes {
+		c.topics.disconnect()
+	}
+	c.queue.stop(s.lost, s.lostSent)
 	c.mu.Unlock()
-	c.queue.stop(s.lost, s.lostItems, s.lostSent)
-	c.gate.close()
+	c.gate.Close()
 	return s.ending(err)
 }
 
 // firstFrame returns our hello as a WebSocket message.
 func (s *socket) firstFrame() []byte {
-	hello := control.Hello{Version: 2, Caps: []string{capTopics}, LastSeq: int64(s.c.gate.last)}
+	hello := control.Hello{Version: wire.Version, Caps: []string{capSession, capTopics}, LastSeq: int64(s.c.gate.Last())}
 	if schema := s.c.options.Schema; schema != nil {
 		hello.Caps = append(hello.Caps, "schema/"+schema.Fingerprint())
 	}
@@ -151,10 +160,13 @@ func (s *socket) ending(err error) ending {
 func (s *socket) write(first []byte) {
 	defer close(s.written)
 	err := s.put(first)
+	var later <-chan time.Time // there is more to write than the server's rate allows
 	for err == nil {
 		select {
 		case <-s.c.queue.wake:
-			err = s.flush()
+			later, err = s.flush()
+		case <-later:
+			later, err = s.flush()
 		case payload := <-s.bye:
 			s.last(payload)
 			return
@@ -166,8 +178,13 @@ func (s *socket) write(first []byte) {
 			}
 			return
 		case <-s.c.closing:
-			if err = s.flush(); err == nil {
-				s.leave()
+			if _, err = s.flush(); err == nil {
+				s.leave(ws.CodeNormal)
+				return
+			}
+		case <-s.pause.begun:
+			if _, err = s.flush(); err == nil {
+				s.leave(codePaused)
 				return
 			}
 		}
@@ -177,8 +194,8 @@ func (s *socket) write(first []byte) {
 }
 
 // leave closes from our side and waits for the other's.
-func (s *socket) leave() {
-	s.last(ws.AppendClosePayload(nil, ws.CodeNormal, ""))
+func (s *socket) leave(code int) {
+	s.last(ws.AppendClosePayload(nil, code, ""))
 	timer := time.NewTimer(closeWait)
 	select {
 	case <-s.readDone:
@@ -196,21 +213,25 @@ func (s *socket) last(payload []byte) {
 	}
 }
 
-func (s *socket) flush() error {
-	batch, items, expired := s.c.queue.take(time.Now())
+// flush writes what is queued. later is set when some of it has to wait.
+func (s *socket) flush() (later <-chan time.Time, err error) {
+	batch, items, expired, wait := s.c.queue.take(time.Now())
 	s.c.reportExpired(expired)
-	if len(batch) == 0 {
-		return nil
+	if len(batch) > 0 {
+		if err := s.put(batch); err != nil {
+			s.lost = items
+			return nil, err
+		}
+		s.c.queue.wrote(batch, items)
 	}
-	if err := s.put(batch); err != nil {
-		s.lost, s.lostItems = batch, items
-		return err
+	if wait > 0 {
+		later = time.After(wait)
 	}
-	s.c.queue.reuse(batch)
-	return nil
+	return later, nil
 }
 
 func (s *socket) put(b []byte) error {
+	s.lostSent = 0
 	if err := s.conn.SetWriteDeadline(time.Now().Add(s.c.options.WriteStall)); err != nil {
 		return err
 	}
@@ -223,8 +244,8 @@ func (s *socket) put(b []byte) error {
 // everything about this socket happens on one goroutine and in one order.
 func (s *socket) read(behind []byte) error {
 	s.helloBy = time.Now().Add(s.c.options.HandshakeTimeout)
-	if s.c.options.Heartbeat > 0 {
-		s.tick = time.Now().Add(s.c.options.Heartbeat)
+	if s.beat > 0 {
+		s.tick = time.Now().Add(s.beat)
 	}
 	if err := s.parser.Feed(behind, s); err != nil {
 		return err
@@ -269,7 +290,7 @@ func (s *socket) read(behind []byte) error {
 
 // arm sets the read deadline to what is due first.
 func (s *socket) arm() error {
-	if waiting := s.c.gate.waiting(); waiting != s.gapFor {
+	if waiting := s.c.gate.Waiting(); waiting != s.gapFor {
 		s.gapFor, s.gapAt = waiting, time.Time{}
 		if waiting != 0 {
 			s.gapAt = time.Now().Add(s.c.options.Gate.Timeout)
@@ -278,6 +299,9 @@ func (s *socket) arm() error {
 	next := s.tick
 	if !s.gapAt.IsZero() && (next.IsZero() || s.gapAt.Before(next)) {
 		next = s.gapAt
+	}
+	if !s.ackAt.IsZero() && (next.IsZero() || s.ackAt.Before(next)) {
+		next = s.ackAt
 	}
 	if s.welcomed.IsZero() && (next.IsZero() || s.helloBy.Before(next)) {
 		next = s.helloBy
@@ -293,11 +317,16 @@ func (s *socket) arm() error {
 func (s *socket) onTime(now time.Time) error {
 	s.isArmed = false
 	if s.welcomed.IsZero() && !now.Before(s.helloBy) {
-		return fmt.Errorf("no welcome in %v", s.c.options.HandshakeTimeout)
+		return fmt.Errorf("no admission in %v", s.c.options.HandshakeTimeout)
 	}
 	if !s.gapAt.IsZero() && !now.Before(s.gapAt) {
 		s.gapFor, s.gapAt = 0, time.Time{}
 		if err := s.letGo(); err != nil {
+			return err
+		}
+	}
+	if !s.ackAt.IsZero() && !now.Before(s.ackAt) {
+		if err := s.acknowledge(); err != nil {
 			return err
 		}
 	}
@@ -311,7 +340,7 @@ func (s *socket) onTime(now time.Time) error {
 // connection up it reads once more: a handler may have kept us from reading.
 func (s *socket) heartbeat(now time.Time) error {
 	if s.probing {
-		return fmt.Errorf("no sign of life from the server in %v", time.Duration(s.missed)*s.c.options.Heartbeat)
+		return fmt.Errorf("no sign of life from the server in %v", time.Duration(s.missed)*s.beat)
 	}
 	if s.alive {
 		s.missed = 0
@@ -321,11 +350,14 @@ func (s *socket) heartbeat(now time.Time) error {
 	s.alive = false
 	if s.missed >= s.c.options.HeartbeatMisses {
 		s.probing = true
-		s.tick = now.Add(min(probeWait, s.c.options.Heartbeat))
+		s.tick = now.Add(min(probeWait, s.beat))
 		return nil
 	}
-	s.tick = now.Add(s.c.options.Heartbeat)
-	return s.send(&control.Ping{Ts: now.UnixMilli()})
+	s.tick = now.Add(s.beat)
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.c.sendPing(now)
+	return nil
 }
 
 // send queues a control frame for this socket.

@@ -10,9 +10,9 @@ type State uint8
 
 // The states. A connection starts Idle and ends Closed.
 const (
-	Idle         State = iota // Connect was not called
+	Idle         State = iota // Connect was not called, or Pause was
 	Connecting                // first attempt
-	Connected                 // the server welcomed this client
+	Connected                 // the server admitted this client
 	Reconnecting              // lost; waiting or trying again
 	Closed                    // for good
 )
@@ -92,13 +92,15 @@ func without[E comparable](list []E, gone E) []E {
 
 // Stats counts what one Conn has seen, over all its sockets.
 type Stats struct {
-	Connects      uint64 // times it was welcomed
+	Connects      uint64 // times it was admitted
 	Received      uint64 // application frames handed to handlers and iterators
 	Undecodable   uint64 // messages that are no frame, and frames that do not verify
 	Unknown       uint64 // frames of events that neither schema nor handlers know
 	Duplicates    uint64 // numbered frames and topic offsets that came twice
-	Missing       uint64 // numbers given up
-	Stray         uint64 // topic frames without a subscription
+	Missing       uint64 // numbers given up or declared missing, superseded ones apart
+	Superseded    uint64 // numbers for which a newer value of the same key came
+	Stray         uint64 // topic frames without a subscription, numbered ones before the session
 	HandlerErrors uint64 // errors and panics of handlers
-	Expired       uint64 // frames that waited longer than Queue.MaxAge
+	Expired       uint64 // sent frames that waited longer than Queue.MaxAge
+	Unconfirmed   uint64 // sent frames whose session was lost before they were acknowledged
 }

@@ -63,8 +63,12 @@ func (s *Subscription) Err() error {
 
 // Frames iterates over the frames of one event (nil: of all) on this topic. It
 // ends quietly when ctx ends or the subscription is closed; with an error when
-// the server refused or ended the subscription, when the connection is closed,
-// and with code Exhausted when 1,024 frames (or 16 MiB) wait for the consumer.
+// the server refused or ended the subscription and when the connection is closed.
+//
+// At most 1,024 frames (or 16 MiB) wait for the consumer. Then the delivery class
+// of the event decides: with latest, which needs Options.Schema, a newer frame
+// replaces the one of its key; with drop the frame is left out and OnGap called;
+// any other ends the iterator with code Exhausted.
 //
 // The first iterator begins with what came since Subscribe, unless that is more
 // than it may wait for; later ones begin with what comes next. A base server

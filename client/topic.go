@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/wire"
@@ -37,13 +38,16 @@ type topic struct {
 	ref       uint64 // valid while acked
 	acked     bool
 	recovered bool
+	asked     bool // the server was asked for it
+	listed    bool // in the attach that has no answer yet
+	doubtful  bool // the server put us there while we were leaving: not asked for again
 }
 
 func (s *topicSet) init() {
 	s.byName, s.byRef = map[string]*topic{}, map[uint64]*topic{}
 }
 
-// disconnect forgets what was true for one socket only.
+// disconnect forgets what was true for one socket, or session, only.
 func (s *topicSet) disconnect() {
 	clear(s.byRef)
 	for name, t := range s.byName {
@@ -51,6 +55,31 @@ func (s *topicSet) disconnect() {
 		if len(t.subs) == 0 {
 			delete(s.byName, name)
 		}
+	}
+}
+
+// renewed begins a new session: the listed topics will be answered for.
+func (s *topicSet) renewed() {
+	clear(s.byRef)
+	for name, t := range s.byName {
+		t.acked = false
+		if len(t.subs) == 0 && !t.listed {
+			delete(s.byName, name)
+		}
+	}
+}
+
+// recovered goes on with a session: it ignored what was listed.
+func (s *topicSet) recovered() {
+	s.unlist()
+	for _, t := range s.byName {
+		t.recovered = true
+	}
+}
+
+func (s *topicSet) unlist() {
+	for _, t := range s.byName {
+		t.listed = false
 	}
 }
 
@@ -69,11 +98,14 @@ func topicRef(epoch, name string) uint64 {
 
 // subscribeFrame asks for a topic in the way the server speaks. c.mu is held.
 func (c *Conn) subscribeFrame(t *topic) frameAppender {
+	t.asked = true
 	if !c.topicsOn {
 		return &control.Subscribe{Topic: t.name}
 	}
-	c.topics.lastID++
-	t.id = c.topics.lastID
+	if t.id == 0 || !c.resumes {
+		c.topics.lastID++
+		t.id = c.topics.lastID
+	} // else the answer to the first may be under way, and will come twice
 	return t.request()
 }
 
@@ -85,11 +117,12 @@ func (t *topic) request() frameAppender {
 	return m
 }
 
-// subscribeFrames returns the frames that restore the subscriptions. c.mu is held.
+// subscribeFrames returns the frames that restore the subscriptions that the
+// server does not know of. c.mu is held.
 func (c *Conn) subscribeFrames() []frameAppender {
 	var frames []frameAppender
 	for _, name := range slices.Sorted(maps.Keys(c.topics.byName)) {
-		if t := c.topics.byName[name]; len(t.subs) > 0 {
+		if t := c.topics.byName[name]; len(t.subs) > 0 && !t.acked && !t.listed {
 			frames = append(frames, c.subscribeFrame(t))
 		}
 	}
@@ -160,7 +193,7 @@ func (c *Conn) Subscribe(ctx context.Context, name string, options ...SubscribeO
 		for _, option := range options {
 			option(t)
 		}
-		if !t.acked {
+		if !t.acked && c.ready {
 			c.control(c.subscribeFrame(t))
 		}
 	}
@@ -176,6 +209,9 @@ func (c *Conn) leave(s *Subscription) {
 	if len(t.subs) == 0 && c.topics.byName[t.name] == t {
 		c.topics.remove(t)
 		c.control(&control.Unsubscribe{Topic: t.name})
+		if c.resumes && (t.asked || t.acked) && c.left.topic(t.name) {
+			c.sendPing(time.Now())
+		}
 	}
 }
 
@@ -192,21 +228,31 @@ func (s *socket) onSubscribed(m *control.TopicSubscribed) error {
 		c.mu.Unlock()
 		return nil // of a subscription that was left
 	case t == nil:
-		t = &topic{name: m.Topic}
+		_, leaving := c.left.topics[m.Topic]
+		t = &topic{name: m.Topic, doubtful: leaving}
 		c.topics.byName[m.Topic] = t
 	case t.acked:
 		delete(c.topics.byRef, t.ref)
 	}
-	old := t.at
-	t.at = Position{m.Epoch, uint64(m.Offset)}
+	old, at := t.at, Position{m.Epoch, uint64(m.Offset)}
+	if m.ID != 0 {
+		delete(c.left.topics, m.Topic) // the request came after that
+	}
+	// The answer to a request that was repeated in doubt says nothing new, and
+	// may say it of an earlier place.
+	repeated := m.ID != 0 && t.acked && old.Epoch == at.Epoch
+	if repeated {
+		at.Offset = max(at.Offset, old.Offset)
+	}
+	t.at = at
 	t.recovered, t.acked = m.Recovered, true
 	t.ref = topicRef(m.Epoch, m.Topic)
 	c.topics.byRef[t.ref] = t
 	c.mu.Unlock()
-	if old.Epoch != "" && !m.Recovered && old != (Position{m.Epoch, uint64(m.Offset)}) {
+	if old.Epoch != "" && !m.Recovered && !repeated && old != at {
 		g := Gap{Topic: m.Topic, From: old.Offset + 1}
-		if old.Epoch == m.Epoch && uint64(m.Offset) > old.Offset {
-			g.To = uint64(m.Offset)
+		if old.Epoch == at.Epoch && at.Offset > old.Offset {
+			g.To = at.Offset
 		}
 		c.gap(g)
 	}
@@ -227,6 +273,13 @@ func (s *socket) onRejected(m *control.TopicRejected) error {
 }
 
 func (s *socket) onUnsubscribed(m *control.TopicUnsubscribed) error {
+	s.c.mu.Lock()
+	t := s.c.topics.byName[m.Topic]
+	before := s.c.topicsOn && t != nil && !t.acked // it speaks of the time before our request
+	s.c.mu.Unlock()
+	if before {
+		return nil
+	}
 	s.c.drop(m.Topic, 0, failure(m.Code, "the server ended the subscription of %q: %s", m.Topic, m.Message))
 	return nil
 }

@@ -31,6 +31,10 @@ type Options struct {
 	// GoBare makes the Go package import package wire alone: types, codecs, event
 	// ids and Layout, without descriptors. The control events need it. Default false.
 	GoBare bool
+	// TSCompact writes the tables of the TypeScript output as text that is read at
+	// run time, where no field can be absent or is an enum: a fraction of the size,
+	// and slower. The control events need it. Default false.
+	TSCompact bool
 	// Runtime is the module that the TypeScript output imports; default DefaultRuntime.
 	Runtime string
 }
@@ -64,7 +68,7 @@ func Generate(m *schema.Model, opts Options) (Files, error) {
 		files = append(files, File{Go, m.Package + "_nova.go", src})
 	}
 	if opts.wants(TypeScript) {
-		files = append(files, File{TypeScript, "index.ts", in.tsSource(opts.Runtime)})
+		files = append(files, File{TypeScript, "index.ts", in.tsSource(opts.Runtime, opts.TSCompact)})
 	}
 	if opts.wants(FBS) {
 		files = append(files, File{FBS, "backend.fbs", in.fbsSource()})

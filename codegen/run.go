@@ -30,7 +30,7 @@ type Config struct {
 	// Check compares with what is on disk and writes nothing. Default false.
 	Check bool
 	// Control generates the protocol's own control events: reserved names are
-	// allowed and the Go output is bare. Default false.
+	// allowed, the Go output is bare and the TypeScript compact. Default false.
 	Control bool
 }
 
@@ -85,7 +85,7 @@ func prepare(cfg Config) (Files, Dirs, Report, error) {
 // outputs returns where the outputs go and what to generate.
 func (cfg Config) outputs() (Dirs, Options, error) {
 	dirs := Dirs{lockTarget: filepath.Dir(cfg.Schema)}
-	opts := Options{GoBare: cfg.Control, Runtime: cfg.Runtime}
+	opts := Options{GoBare: cfg.Control, TSCompact: cfg.Control, Runtime: cfg.Runtime}
 	for _, o := range []struct {
 		target Target
 		dir    string

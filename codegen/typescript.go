@@ -17,12 +17,13 @@ import (
 type tsFile struct {
 	out
 	*input
-	taken map[string]bool
+	taken   map[string]bool
+	compact bool
 }
 
 // tsSource returns the TypeScript module.
-func (in *input) tsSource(runtime string) []byte {
-	f := &tsFile{input: in, taken: map[string]bool{}}
+func (in *input) tsSource(runtime string, compact bool) []byte {
+	f := &tsFile{input: in, taken: map[string]bool{}, compact: compact}
 	for _, e := range in.model.Enums {
 		f.taken[e.Name] = true
 	}
@@ -41,9 +42,7 @@ func (in *input) tsSource(runtime string) []byte {
 	for _, e := range in.model.Enums {
 		f.enum(e)
 	}
-	for _, t := range in.tables {
-		f.table(t)
-	}
+	f.codecs()
 	f.descriptors()
 	return f.Bytes()
 }
@@ -68,8 +67,14 @@ func (f *tsFile) imports(runtime string) {
 		values, types = append(values, "defineEvent"), append(types, "EventDescriptor")
 	}
 	types = append(types, "Schema")
-	if len(f.tables) > 0 {
-		values, types = append(values, "defineTable"), append(types, "Table")
+	if slices.ContainsFunc(f.tables, func(t *table) bool { return f.isText(t) }) {
+		values = append(values, "defineFields")
+	}
+	if slices.ContainsFunc(f.tables, func(t *table) bool { return !f.isText(t) }) {
+		values = append(values, "defineTable")
+	}
+	if slices.ContainsFunc(f.tables, func(t *table) bool { return !f.isInline(t) }) {
+		types = append(types, "Table")
 	}
 	for _, list := range [][]string{values, types} {
 		for i, n := range list {
@@ -250,7 +255,11 @@ func (f *tsFile) descriptors() {
 		f.line("")
 		f.doc("", e.Doc)
 		f.line("export const %s: %s<%s> = /* #__PURE__ */ %s<%s>({", e.TSName, f.name("EventDescriptor"), e.Table.Name, f.name("defineEvent"), e.Table.Name)
-		f.line("  name: %s, id: %#08x, table: $%s%s,\n});", tsString(e.Name), e.ID, e.Table.Name, tsOptions(e))
+		id := fmt.Sprintf(" id: %#08x,", e.ID)
+		if f.compact && e.ID == wire.EventID(e.Name) {
+			id = "" // the default of defineEvent
+		}
+		f.line("  name: %s,%s table: %s%s,\n});", tsString(e.Name), id, f.tableExpr(f.byName[e.Table]), tsOptions(e))
 	}
 	for _, c := range f.model.Calls {
 		calls = append(calls, c.TSName)
@@ -258,7 +267,7 @@ func (f *tsFile) descriptors() {
 		f.doc("", c.Doc)
 		f.line("export const %s: %s<%s, %s> = /* #__PURE__ */ %s<%s, %s>({", c.TSName, f.name("CallDescriptor"),
 			c.Request.Name, c.Response.Name, f.name("defineCall"), c.Request.Name, c.Response.Name)
-		f.line("  name: %s, request: $%s, response: $%s,\n});", tsString(c.Name), c.Request.Name, c.Response.Name)
+		f.line("  name: %s, request: %s, response: %s,\n});", tsString(c.Name), f.tableExpr(f.byName[c.Request]), f.tableExpr(f.byName[c.Response]))
 	}
 	f.line("\n/** The whole schema, for a client or a server. */")
 	f.line("export const schema: %s = {", f.name("Schema"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/session"
+	"github.com/ignex/nova/wire/control"
 )
 
 // Identity is who a connection is. Its zero value is anonymous: a random id, no
@@ -19,6 +20,9 @@ type Identity struct {
 	UserID   string
 	Groups   []string // joined from the start, as far as AuthorizeGroup allows
 	Topics   []string
+	// Version, when equal to that of the connection before, says that nothing the
+	// client may do has changed: its topics and groups are not authorised again.
+	Version string
 }
 
 // maxNumber bounds the delivery number a client may go on from: all numbers of
@@ -28,18 +32,28 @@ const maxNumber = 1<<53 - 1<<32
 // Session is the state of one client. It implements nova.Session for handlers
 // and carries the queue that package server writes from.
 //
-// Lock order: a room's mu, then state, then mu.
+// A session has at most one socket. Of two that want it the one that connected
+// later gets it; the other, whatever it still does, touches the session no more.
+//
+// Lock order: a room's mu, then state, then mu; the inbox's mu, then mu.
 type Session struct {
 	hub    *Hub
 	shard  *shard
 	client *nova.Client
 	id     string
 	user   string
+	pinned bool // the id was given by authentication
 
 	mu        sync.Mutex // guards queue, its cursor, and what follows
 	queue     session.Queue
 	peer      Peer
+	moved     *Session          // the connection went over to this one
+	caps      Caps              // of the last socket
 	snapshots map[string]uint64 // topic → last number of a snapshot under way
+
+	owner   atomic.Pointer[session.Cursor] // of the socket that may act
+	handled atomic.Uint64                  // number of the last client frame handled
+	ackSent atomic.Uint64
 
 	dirty    bool // in a list of the shard, whose loop alone touches it
 	everyone membership
@@ -49,7 +63,14 @@ type Session struct {
 	seeds    *Identity // groups and topics to join at admission
 	listed   bool      // in the directory of clients and in everyone
 	ended    bool
+	doomed   bool          // ends with its socket
 	rooms    []*membership // topics, groups and the user
+	serial   uint64        // of the newest connection that wanted it
+	version  string        // of the identity
+	hash     stringHash    // of the session string, zero = none
+	lostAt   int64         // when its socket was lost, in nanoseconds; 0 = not
+	prev     *Session      // in the list of those without a socket
+	next     *Session
 
 	inbox       atomic.Pointer[inbox] // made with the first inbound event
 	undecodable atomic.Int32
@@ -75,12 +96,16 @@ func (h *Hub) Open(ctx context.Context, identity Identity, budget int) (*Session
 	if closed {
 		return nil, errClosed
 	}
+	serial := h.turn.Add(1)
 	s := &Session{
-		hub:    h,
-		shard:  h.shards[h.turn.Add(1)%uint64(len(h.shards))],
-		id:     identity.ClientID,
-		user:   identity.UserID,
-		budget: int32(budget),
+		hub:     h,
+		shard:   h.shards[serial%uint64(len(h.shards))],
+		id:      identity.ClientID,
+		user:    identity.UserID,
+		pinned:  identity.ClientID != "",
+		serial:  serial,
+		version: identity.Version,
+		budget:  int32(budget),
 	}
 	if s.id == "" {
 		s.id = randomID()
@@ -115,18 +140,26 @@ func (s *Session) Attach(peer Peer, c *session.Cursor) {
 	defer s.mu.Unlock()
 	s.peer = peer
 	s.queue.Attach(c)
+	s.owner.Store(c)
 }
 
-// Admit opens the session for data: numbers start behind lastSeq (0 = at 1), the
-// client becomes a target, and identity's groups and topics are joined. An older
-// session with the same pinned id is closed. lastSeq above 0 is answered with
-// resumed{false, 0}: a session does not outlive its socket.
-func (s *Session) Admit(c *session.Cursor, lastSeq int64) error {
-	h := s.hub
-	next := uint64(1)
-	if lastSeq > 0 && lastSeq <= maxNumber {
-		next = uint64(lastSeq) + 1
+// lock locks the session that s has become, and returns it.
+func (s *Session) lock() *Session {
+	for {
+		s.mu.Lock()
+		moved := s.moved
+		if moved == nil {
+			return s
+		}
+		s.mu.Unlock()
+		s = moved
 	}
+}
+
+// open makes the session a target: numbers start at next, identity's groups and
+// topics are joined, those with a cursor from there.
+func (s *Session) open(next uint64, cursors []control.Cursor) error {
+	h := s.hub
 	s.state.Lock()
 	if s.admitted || s.ended {
 		s.state.Unlock()
@@ -134,12 +167,11 @@ func (s *Session) Admit(c *session.Cursor, lastSeq int64) error {
 	}
 	s.admitted = true
 	s.state.Unlock()
-
 	s.mu.Lock()
-	if lastSeq != 0 && h.limits.Numbered {
-		c.Ahead(session.Plain, resumedMessage(false, 0))
+	if s.peer != nil {
+		s.caps = s.peer.Caps()
 	}
-	s.queue.Admit(next, s.peer.Caps()&CapTopics != 0)
+	s.queue.Admit(next, s.caps&CapTopics != 0, s.caps&CapSession != 0)
 	s.mu.Unlock()
 	if err := s.register(); err != nil {
 		return err
@@ -147,7 +179,7 @@ func (s *Session) Admit(c *session.Cursor, lastSeq int64) error {
 	if s.user != "" {
 		s.join(nova.ToUser, s.user, joinRequest{})
 	}
-	s.joinSeeds()
+	s.joinSeeds(cursors)
 	if hook := h.options.OnConnect; hook != nil {
 		s.enqueue(task{hook: true, run: func(ctx context.Context) { hook(ctx, s.client) }})
 	}
@@ -155,7 +187,8 @@ func (s *Session) Admit(c *session.Cursor, lastSeq int64) error {
 }
 
 // register makes the session findable and a member of everyone, unless it ended
-// meanwhile, and ends an older one of the same id.
+// meanwhile, and ends an older one of the same id. A newer one is left alone:
+// then it is this connection that was replaced.
 func (s *Session) register() error {
 	h := s.hub
 	h.lifeMu.RLock()
@@ -166,23 +199,46 @@ func (s *Session) register() error {
 	h.everyone.mu.Lock()
 	h.clientsMu.Lock()
 	s.state.Lock()
-	var old *Session
-	if !s.ended {
+	old := h.clients[s.id]
+	replaced := old != nil && old.newer(s)
+	if !s.ended && !replaced {
 		s.listed = true
-		old = h.clients[s.id]
 		h.clients[s.id] = s
+		if s.hash != (stringHash{}) {
+			h.strings[s.hash] = s
+		}
 		s.enter(&s.everyone)
 		h.setKeep(h.metrics.sessions.Add(1))
+	} else {
+		old = nil
 	}
 	s.state.Unlock()
 	h.clientsMu.Unlock()
 	h.everyone.mu.Unlock()
 	h.lifeMu.RUnlock()
+	if replaced {
+		return ErrReplaced
+	}
 	if old != nil {
-		old.Disconnect(1000, "replaced by newer session")
-		old.End()
+		old.replace()
+	}
+	if h.Len() > h.options.Session.MaxSessions {
+		h.wakeJanitor()
 	}
 	return nil
+}
+
+// newer reports whether a connection later than that of s wants o.
+func (o *Session) newer(s *Session) bool {
+	o.state.Lock()
+	defer o.state.Unlock()
+	return o.serial > s.serial && !o.ended
+}
+
+// replace ends a session whose client has another one now.
+func (s *Session) replace() {
+	s.closePeer(1000, reasonReplaced)
+	s.End()
 }
 
 // enter counts m in and hands it to its shard. The caller holds the room's lock.
@@ -194,11 +250,11 @@ func (s *Session) enter(m *membership, batches ...*session.Batch) {
 }
 
 // exit is the opposite of enter.
-func (s *Session) exit(m *membership) {
+func (s *Session) exit(m *membership, kind itemKind) {
 	r := m.room
 	r.members--
 	r.shards[s.shard.index].count--
-	s.shard.put(item{kind: itemLeave, room: r, member: m})
+	s.shard.put(item{kind: kind, room: r, member: m})
 	if r.members > 0 {
 		return
 	}
@@ -214,65 +270,32 @@ func (s *Session) exit(m *membership) {
 	}
 }
 
-func (s *Session) joinSeeds() {
+// joinSeeds joins what the identity names, then what a client that comes back
+// was in; topics from their cursors, whoever named them.
+func (s *Session) joinSeeds(cursors []control.Cursor) {
 	s.state.Lock()
 	seeds := s.seeds
 	s.seeds = nil
 	s.state.Unlock()
 	if seeds == nil {
-		return
+		seeds = &Identity{}
 	}
 	for _, group := range seeds.Groups {
-		s.join(nova.ToGroup, group, joinRequest{})
+		s.join(nova.ToGroup, group, joinRequest{seed: true})
 	}
 	for _, topic := range seeds.Topics {
-		s.Subscribe(SubscribeRequest{Topic: topic, Seed: true})
-	}
-}
-
-// End ends the session: memberships, queue, hooks. A newer session with the same
-// id is not touched. Calling it again is harmless.
-func (s *Session) End() { s.end(true) }
-
-// end ends the session; discard gives up what no socket has taken.
-func (s *Session) end(discard bool) {
-	s.state.Lock()
-	ended, listed := s.ended, s.listed
-	rooms := s.rooms
-	s.ended, s.rooms = true, nil
-	s.state.Unlock()
-	if ended {
-		return
-	}
-	s.mu.Lock()
-	if discard {
-		s.queue.Break()
-	}
-	s.snapshots = nil
-	s.mu.Unlock()
-	h := s.hub
-	if listed {
-		s.leaveAll(rooms)
-		h.clientsMu.Lock()
-		if h.clients[s.id] == s {
-			delete(h.clients, s.id)
+		r := SubscribeRequest{Topic: topic, Seed: true}
+		if i := slices.IndexFunc(cursors, func(c control.Cursor) bool { return c.Topic == topic }); i >= 0 {
+			r.Positioned, r.Epoch, r.Offset = true, cursors[i].Epoch, cursors[i].Offset
 		}
-		h.clientsMu.Unlock()
-		h.setKeep(h.metrics.sessions.Add(-1))
+		s.subscribe(s.hub.ctx, r)
 	}
-	if hook := h.options.OnDisconnect; hook != nil && listed {
-		s.enqueue(task{hook: true, last: true, run: func(ctx context.Context) { hook(ctx, s.client) }})
-	} else if box := s.inbox.Load(); box != nil {
-		box.close()
+	for _, c := range cursors {
+		if !slices.Contains(seeds.Topics, c.Topic) {
+			s.subscribe(s.hub.ctx, SubscribeRequest{Topic: c.Topic, Positioned: true, Epoch: c.Epoch, Offset: c.Offset})
+		}
 	}
-}
-
-func (s *Session) leaveAll(rooms []*membership) {
-	for _, m := range append(rooms, &s.everyone) {
-		m.room.mu.Lock()
-		s.exit(m)
-		m.room.mu.Unlock()
-	}
+	s.tellGroups()
 }
 
 // in reports whether the session is a member of r. The caller holds r.mu.
@@ -320,22 +343,5 @@ func (s *Session) Groups() []string {
 func (s *Session) names(kind nova.TargetKind) []string {
 	s.state.Lock()
 	defer s.state.Unlock()
-	names := []string{}
-	for _, m := range s.rooms {
-		if m.room.kind == kind {
-			names = append(names, m.room.name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Disconnect implements nova.Session.
-func (s *Session) Disconnect(code int, reason string) {
-	s.mu.Lock()
-	peer := s.peer
-	s.mu.Unlock()
-	if peer != nil {
-		peer.Close(code, reason)
-	}
+	return s.namesLocked(kind)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/ignex/nova"
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 )
 
@@ -98,7 +99,7 @@ func (s *Session) Inbound(id uint32, payload []byte) {
 func (s *Session) Undecodable() {
 	s.hub.metrics.undecodable.Add(1)
 	if n := s.undecodable.Add(1); s.budget > 0 && n >= s.budget {
-		s.Disconnect(1002, "too many undecodable frames")
+		s.closePeer(1002, "too many undecodable frames")
 	}
 }
 
@@ -110,6 +111,15 @@ type task struct {
 	run     func(ctx context.Context)
 	hook    bool // of the hub itself: not held back by a full inbox
 	last    bool // nothing follows
+
+	// of clients with session/1: their number, who sent it, and what is counted when
+	// nobody listens
+	numbered bool
+	seq      uint64
+	from     *session.Cursor
+	counted  *eventState
+	unknown  bool
+	refused  bool
 }
 
 // The bounds of an inbox; reading stops beyond.
@@ -121,12 +131,13 @@ const (
 // inbox holds what a session has to do, one thing at a time, off the goroutine
 // that reads. It needs no goroutine while empty.
 type inbox struct {
-	mu      sync.Mutex
-	space   sync.Cond
-	tasks   []task
-	bytes   int
-	running bool
-	closed  bool // takes nothing more
+	mu       sync.Mutex
+	space    sync.Cond
+	tasks    []task
+	bytes    int
+	running  bool
+	closed   bool   // takes nothing more
+	received uint64 // number of the last client frame taken
 }
 
 func (b *inbox) close() {
@@ -136,8 +147,9 @@ func (b *inbox) close() {
 	b.mu.Unlock()
 }
 
-// enqueue waits for room and has t done after everything queued before.
-func (s *Session) enqueue(t task) {
+// enqueue waits for room and has t done after everything queued before. false: the
+// number of t does not follow.
+func (s *Session) enqueue(t task) bool {
 	box := s.inbox.Load()
 	if box == nil {
 		box = &inbox{}
@@ -152,7 +164,17 @@ func (s *Session) enqueue(t task) {
 		box.space.Wait()
 	}
 	if box.closed {
-		return
+		return true
+	}
+	if t.numbered {
+		take, ok := s.accept(box, &t)
+		if !take {
+			return ok
+		}
+		if t.state == nil && !box.running && len(box.tasks) == 0 {
+			s.handled.Store(t.seq) // told with the next acknowledgement by time
+			return true
+		}
 	}
 	box.closed = t.last
 	if t.last {
@@ -163,6 +185,7 @@ func (s *Session) enqueue(t task) {
 	if !box.running {
 		box.running = s.hub.start(func() { s.work(box) })
 	}
+	return true
 }
 
 // work runs tasks until there are none.
@@ -176,10 +199,14 @@ func (s *Session) work(box *inbox) {
 		}
 		t := box.tasks[0]
 		box.mu.Unlock()
-		if t.run != nil {
+		switch {
+		case t.run != nil:
 			s.runHook(t.run)
-		} else {
+		case t.state != nil:
 			s.dispatch(t.state, t.payload)
+		}
+		if t.numbered {
+			s.handledUpTo(t.seq)
 		}
 		box.mu.Lock()
 		box.tasks[0] = task{}
@@ -187,6 +214,14 @@ func (s *Session) work(box *inbox) {
 		box.bytes -= len(t.payload)
 		box.space.Signal()
 		box.mu.Unlock()
+	}
+}
+
+// handledUpTo notes the number of a client frame that is done with.
+func (s *Session) handledUpTo(seq uint64) {
+	s.handled.Store(seq)
+	if seq-s.ackSent.Load() >= ackEvery && s.ackHandled() {
+		s.shard.put(item{kind: itemFlush, member: &s.everyone})
 	}
 }
 

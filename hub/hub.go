@@ -2,6 +2,8 @@ package hub
 
 import (
 	"context"
+	"crypto/rand"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,10 +30,18 @@ type Hub struct {
 	cluster    atomic.Pointer[Cluster]
 	metrics    counters
 	keepFrames atomic.Int64 // written frames each session may keep
+	held       atomic.Int64 // bytes of the batches that sessions hold
+	tight      atomic.Bool  // they are too many
+	refused    atomic.Int64 // when a connection was refused last, in nanoseconds
+	roomIDs    atomic.Uint64
+	node       string // first part of session strings
 
 	clientsMu sync.RWMutex
 	clients   map[string]*Session
-	turn      atomic.Uint64 // spreads sessions over shards
+	strings   map[stringHash]*Session // by the hash of their session string
+	turn      atomic.Uint64           // numbers connections, spreads them over shards
+	lost      lostList                // sessions without a socket
+	ended     endedStats
 
 	ctx    context.Context // of handlers; carries the hub
 	cancel context.CancelFunc
@@ -53,10 +63,12 @@ func New(options Options) (*Hub, error) {
 		layout:     options.Schema.Layout(),
 		inboxBytes: inboxBytes,
 		events:     map[uint32]*eventState{},
-		everyone:   newRoom(nova.ToBroadcast, "", options.Shards),
 		clients:    map[string]*Session{},
+		strings:    map[stringHash]*Session{},
+		node:       strings.ToLower(rand.Text()[:6]),
 		full:       make(chan struct{}, 1),
 	}
+	h.everyone = newRoom(nova.ToBroadcast, "", h.roomIDs.Add(1), options.Shards)
 	h.limits = session.Limits{
 		Policy:       options.Backpressure.Policy,
 		UnsentFrames: options.Backpressure.MaxFrames,
@@ -65,6 +77,9 @@ func New(options Options) (*Hub, error) {
 		KeepBytes:    options.Session.MaxBytes,
 		Numbered:     !options.Session.Off,
 		Resumed:      resumedMessage,
+		Gap:          appendGap,
+		Key:          h.frameKey,
+		Held:         &h.held,
 	}
 	if options.Session.Off {
 		h.limits.KeepFrames, h.limits.KeepBytes = 0, 0
@@ -81,7 +96,7 @@ func New(options Options) (*Hub, error) {
 		dir  *directory
 		kind nova.TargetKind
 	}{{&h.topics, nova.ToTopic}, {&h.groups, nova.ToGroup}, {&h.users, nova.ToUser}} {
-		d.dir.rooms, d.dir.kind, d.dir.shards = map[string]*room{}, d.kind, options.Shards
+		d.dir.rooms, d.dir.kind, d.dir.shards, d.dir.ids = map[string]*room{}, d.kind, options.Shards, &h.roomIDs
 	}
 	h.setKeep(0)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -125,7 +140,7 @@ func (h *Hub) Close(ctx context.Context) error {
 		}
 	}
 	for _, s := range h.sessions() {
-		s.Disconnect(1012, "service restart")
+		s.closePeer(1012, "service restart")
 		s.end(false) // what is queued goes out before the close frame
 	}
 	err := wait(ctx, &h.tasks)
@@ -166,19 +181,26 @@ func (h *Hub) start(fn func()) bool {
 
 var errClosed = nova.Errorf(nova.FailedPrecondition, "the hub is closed")
 
-// janitor forgets topics that nobody uses.
+// janitor forgets topics that nobody uses, and ends sessions that nobody came
+// back to.
 func (h *Hub) janitor() {
 	defer h.wg.Done()
 	tick := time.NewTicker(min(time.Minute, max(h.options.History.Idle/4, time.Second)))
 	defer tick.Stop()
+	sweep := time.NewTicker(max(10*time.Millisecond, min(time.Second, h.options.Session.TTL/8)))
+	defer sweep.Stop()
 	for {
 		select {
 		case <-h.ctx.Done():
 			return
 		case <-tick.C:
+			h.forget()
 		case <-h.full:
+			h.forget()
+			h.expire()
+		case <-sweep.C:
+			h.expire()
 		}
-		h.forget()
 	}
 }
 
@@ -193,7 +215,7 @@ func (h *Hub) sessions() []*Session {
 	return list
 }
 
-// Len returns the number of admitted clients.
+// Len returns the number of admitted clients, with and without a socket.
 func (h *Hub) Len() int { return int(h.metrics.sessions.Load()) }
 
 // Client returns an admitted client by its id, or nil.
@@ -217,5 +239,8 @@ const runBytes = 24
 // own slots must not outgrow it, however short the runs are.
 func (h *Hub) setKeep(n int64) {
 	most := int64(h.options.Session.TotalBytes) / 2 / runBytes / max(n, 1)
+	if h.tight.Load() {
+		most = 0
+	}
 	h.keepFrames.Store(min(int64(h.options.Session.MaxFrames), max(most, 16)))
 }

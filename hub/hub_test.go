@@ -67,7 +67,7 @@ func connect(t testing.TB, h *hub.Hub, identity hub.Identity) *fakePeer {
 	}
 	p := &fakePeer{session: s, news: make(chan struct{}, 1)}
 	s.Attach(p, &p.cursor)
-	if err := s.Admit(&p.cursor, 0); err != nil {
+	if _, err := s.Admit(&p.cursor, 0); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -485,7 +485,7 @@ func TestPublishersWaitForRoom(t *testing.T) {
 	}
 	p.session = s
 	s.Attach(p, &p.cursor)
-	if err := s.Admit(&p.cursor, 0); err != nil {
+	if _, err := s.Admit(&p.cursor, 0); err != nil {
 		t.Fatal(err)
 	}
 	publish(t, h, nova.Broadcast(), 0)

@@ -31,32 +31,35 @@ type joinRequest struct {
 	epoch  string
 	offset int64
 	limit  int
+	seed   bool
 }
 
 // Subscribe joins a topic for the client itself, in the order of its frames.
 // Refusals are counted, and told to clients with positions.
 func (s *Session) Subscribe(r SubscribeRequest) {
-	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) {
-		req := joinRequest{limit: defaultLimit}
-		if r.Positioned {
-			req = joinRequest{id: r.ID, epoch: r.Epoch, offset: r.Offset, limit: defaultLimit}
-			if r.Limit > 0 {
-				req.limit = int(min(r.Limit, 1<<20))
-			}
+	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) { s.subscribe(ctx, r) })
+}
+
+func (s *Session) subscribe(ctx context.Context, r SubscribeRequest) {
+	req := joinRequest{limit: defaultLimit, seed: r.Seed}
+	if r.Positioned {
+		req.id, req.epoch, req.offset = r.ID, r.Epoch, r.Offset
+		if r.Limit > 0 {
+			req.limit = int(min(r.Limit, 1<<20))
 		}
-		err := s.authorize(ctx, nova.ToTopic, r.Topic)
-		if err == nil {
-			err = s.join(nova.ToTopic, r.Topic, req)
-		}
-		if err != nil {
-			s.reject(control.TopicRejected{ID: req.id, Topic: r.Topic}, err)
-		}
-	})
+	}
+	err := s.authorize(ctx, nova.ToTopic, r.Topic)
+	if err == nil {
+		err = s.join(nova.ToTopic, r.Topic, req)
+	}
+	if err != nil {
+		s.reject(control.TopicRejected{ID: req.id, Topic: r.Topic}, err)
+	}
 }
 
 // Unsubscribe leaves a topic for the client itself.
 func (s *Session) Unsubscribe(topic string) {
-	s.ordered(s.hub.options.AuthorizeTopic != nil, func(context.Context) { s.leave(nova.ToTopic, topic) })
+	s.ordered(s.hub.options.AuthorizeTopic != nil, func(context.Context) { s.leave(nova.ToTopic, topic, false) })
 }
 
 // EnterGroup joins a group for the client itself.
@@ -64,7 +67,7 @@ func (s *Session) EnterGroup(group string) {
 	s.ordered(s.hub.options.AuthorizeGroup != nil, func(ctx context.Context) {
 		err := s.authorize(ctx, nova.ToGroup, group)
 		if err == nil {
-			err = s.join(nova.ToGroup, group, joinRequest{})
+			err = s.joinGroup(group)
 		}
 		if err != nil {
 			s.reject(control.TopicRejected{Group: group}, err)
@@ -74,7 +77,7 @@ func (s *Session) EnterGroup(group string) {
 
 // ExitGroup leaves a group for the client itself.
 func (s *Session) ExitGroup(group string) {
-	s.ordered(s.hub.options.AuthorizeGroup != nil, func(context.Context) { s.leave(nova.ToGroup, group) })
+	s.ordered(s.hub.options.AuthorizeGroup != nil, func(context.Context) { s.leaveGroup(group, false) })
 }
 
 // Join implements nova.Session.
@@ -86,12 +89,11 @@ func (s *Session) Join(ctx context.Context, topic string) error {
 	return s.join(nova.ToTopic, topic, joinRequest{limit: defaultLimit})
 }
 
-// Leave implements nova.Session.
+// Leave implements nova.Session: what is queued of the topic is not written any
+// more.
 func (s *Session) Leave(topic string) {
-	if s.leave(nova.ToTopic, topic) && s.positions() {
-		m := control.TopicUnsubscribed{Topic: topic}
-		s.sendNumbered(m.AppendFrame(nil))
-	}
+	s.revokeTopic(topic, control.TopicUnsubscribed{Topic: topic})
+	s.settled()
 }
 
 // JoinGroup implements nova.Session.
@@ -100,11 +102,38 @@ func (s *Session) JoinGroup(ctx context.Context, group string) error {
 		s.hub.metrics.rejectedJoins.Add(1)
 		return err
 	}
-	return s.join(nova.ToGroup, group, joinRequest{})
+	return s.joinGroup(group)
 }
 
-// LeaveGroup implements nova.Session.
-func (s *Session) LeaveGroup(group string) { s.leave(nova.ToGroup, group) }
+// LeaveGroup implements nova.Session, in the way of Leave.
+func (s *Session) LeaveGroup(group string) {
+	s.leaveGroup(group, true)
+	s.settled()
+}
+
+func (s *Session) joinGroup(group string) error {
+	err := s.join(nova.ToGroup, group, joinRequest{})
+	if err == nil {
+		s.tellGroups()
+	}
+	return err
+}
+
+func (s *Session) leaveGroup(group string, withdraw bool) {
+	if s.leave(nova.ToGroup, group, withdraw) {
+		s.tellGroups()
+	}
+}
+
+// revokeTopic takes the client out of a topic, with what is queued of it.
+func (s *Session) revokeTopic(topic string, told control.TopicUnsubscribed) {
+	if s.leave(nova.ToTopic, topic, true) && s.positions() {
+		s.sendNumbered(told.AppendFrame(nil))
+	}
+}
+
+// settled waits until what was withdrawn is out of the queue.
+func (s *Session) settled() { s.shard.barrier(s.hub.ctx) }
 
 // authorize checks the name and asks the hook.
 func (s *Session) authorize(ctx context.Context, kind nova.TargetKind, name string) (err error) {
@@ -161,7 +190,7 @@ func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error
 	}
 	r := dir.lock(name, create)
 	defer r.mu.Unlock()
-	m := &membership{session: s, room: r, index: -1}
+	m := &membership{session: s, room: r, index: -1, seed: req.seed}
 	if err := s.addRoom(m, kind); err != nil {
 		if r.members == 0 && (kind != nova.ToTopic || r.topic.head == 0) {
 			dir.drop(r)
@@ -226,7 +255,7 @@ func (s *Session) addRoom(m *membership, kind nova.TargetKind) error {
 	return nil
 }
 
-func (s *Session) leave(kind nova.TargetKind, name string) bool {
+func (s *Session) leave(kind nova.TargetKind, name string, withdraw bool) bool {
 	r := s.hub.directory(kind).lock(name, nil)
 	if r == nil {
 		return false
@@ -243,17 +272,28 @@ func (s *Session) leave(kind nova.TargetKind, name string) bool {
 	s.rooms[i], s.rooms[last] = s.rooms[last], nil
 	s.rooms = s.rooms[:last]
 	s.state.Unlock()
-	s.exit(m)
+	kindOf := itemLeave
+	if withdraw {
+		kindOf = itemWithdraw
+	}
+	s.exit(m, kindOf)
 	return true
 }
 
 // replay returns what a newcomer gets before the live frames. The caller holds
 // the topic's lock.
 func (s *Session) replay(t *topic, name string, req joinRequest) []*session.Batch {
+	frameRoom, byteRoom := s.room()
 	if !s.positions() {
-		return t.all(s.id)
+		if t.bytes <= byteRoom && len(t.ring)+len(t.latest) <= frameRoom {
+			return t.all(s.id)
+		}
+		return batches(newest(t.after(0, s.id), frameRoom, byteRoom))
 	}
 	frames, recovered := t.from(req, s.id)
+	if fit := newest(frames, frameRoom, byteRoom); len(fit) < len(frames) {
+		frames, recovered = fit, false // the rest would push out what it is meant to restore
+	}
 	position := t.head
 	switch {
 	case recovered:
@@ -262,7 +302,24 @@ func (s *Session) replay(t *topic, name string, req joinRequest) []*session.Batc
 		position = frames[0].Offset - 1
 	}
 	told := s.subscribed(t, name, req.id, position, recovered, len(frames))
-	return batches(append([]session.Frame{told}, frames...))
+	return append([]*session.Batch{session.NewBatch([]session.Frame{told})}, batches(frames)...)
+}
+
+// room returns the frames and bytes that the queue can take without dropping.
+func (s *Session) room() (frames, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.Room()
+}
+
+// newest returns the last of the frames that fit.
+func newest(list []session.Frame, frames, bytes int) []session.Frame {
+	first := len(list)
+	for first > 0 && len(list)-first < frames && bytes >= list[first-1].Size() {
+		first--
+		bytes -= list[first].Size()
+	}
+	return list[first:]
 }
 
 // from returns the frames a cursor asks for, and whether they are all that came
@@ -317,9 +374,8 @@ func (s *Session) reject(m control.TopicRejected, err error) {
 // positions reports whether the client wants topic positions.
 func (s *Session) positions() bool {
 	s.mu.Lock()
-	peer := s.peer
-	s.mu.Unlock()
-	return peer != nil && peer.Caps()&CapTopics != 0
+	defer s.mu.Unlock()
+	return s.caps&CapTopics != 0
 }
 
 // sendNumbered queues a frame of the protocol at its place in the stream.

@@ -3,6 +3,7 @@ package hub
 import (
 	"sync/atomic"
 
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 )
 
@@ -21,6 +22,14 @@ type Metrics struct {
 	Topics        int
 	Groups        int
 	HistoryBytes  int64
+	Detached      int    // of Sessions, those without a socket
+	Expired       uint64 // sessions nobody came back to
+	Resumes       uint64 // sessions given back
+	ResumesFailed uint64
+	SessionBytes  int64         // frames that sessions hold
+	Frames        session.Stats // what became of all numbered frames
+	// PublishToWrite is the time publications wait until they are written.
+	PublishToWrite Latency
 }
 
 type counters struct {
@@ -28,6 +37,8 @@ type counters struct {
 	dropped, slow, rejectedJoins     atomic.Uint64
 	sessions                         atomic.Int64
 	historyBytes                     atomic.Int64
+	expired, resumes, resumesFailed  atomic.Uint64
+	latency                          latency
 }
 
 // eventState is what the hub keeps per event of the schema.
@@ -57,6 +68,14 @@ func (h *Hub) Metrics() Metrics {
 		Topics:        h.topics.len(),
 		Groups:        h.groups.len(),
 		HistoryBytes:  h.metrics.historyBytes.Load(),
+		Detached:      h.lost.len(),
+		Expired:       h.metrics.expired.Load(),
+		Resumes:       h.metrics.resumes.Load(),
+		ResumesFailed: h.metrics.resumesFailed.Load(),
+		SessionBytes:  h.SessionBytes(),
+		Frames:        h.frameStats(),
+
+		PublishToWrite: h.metrics.latency.snapshot(),
 	}
 	for _, e := range h.events {
 		m.Published[e.event.Name] = e.published.Load()
@@ -64,4 +83,18 @@ func (h *Hub) Metrics() Metrics {
 		m.HandlerErrors[e.event.Name] = e.errors.Load()
 	}
 	return m
+}
+
+// frameStats sums the counts of all sessions, those that ended too. With a session
+// ending meanwhile it may be off by that session.
+func (h *Hub) frameStats() session.Stats {
+	h.ended.mu.Lock()
+	sum := h.ended.sum
+	h.ended.mu.Unlock()
+	for _, s := range h.sessions() {
+		s.mu.Lock()
+		sum.Add(s.queue.Stats())
+		s.mu.Unlock()
+	}
+	return sum
 }

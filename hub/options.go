@@ -30,8 +30,11 @@ type Options struct {
 	AuthorizePublish func(ctx context.Context, client *nova.Client, event *wire.Event) error
 
 	// OnConnect runs when a client was admitted, before its first event; OnDisconnect
-	// once when its session ended. Default none.
+	// once when its session ended. OnLost runs when a session that goes on lost its
+	// socket, with the close code, and OnRestored when it has one again. Default none.
 	OnConnect    func(ctx context.Context, client *nova.Client)
+	OnLost       func(ctx context.Context, client *nova.Client, code int)
+	OnRestored   func(ctx context.Context, client *nova.Client)
 	OnDisconnect func(ctx context.Context, client *nova.Client)
 
 	MaxTopicsPerClient int // topics and groups one client may be in, each; default 128
@@ -48,7 +51,7 @@ type Options struct {
 	Shards int              // loops that serve sessions; default GOMAXPROCS
 	Logger *slog.Logger     // default silent
 	Tracer nova.Tracer      // default none
-	Clock  func() time.Time // for the age of topics; default time.Now
+	Clock  func() time.Time // for the age of topics and sessions; default time.Now
 }
 
 // Backpressure bounds what one session has queued and not yet written.
@@ -58,12 +61,22 @@ type Backpressure struct {
 	Policy    session.Policy // default session.DropOldest
 }
 
-// SessionOptions bound what is kept of the written frames for resume.
+// SessionOptions bound what outlives a socket: the session itself, and what is
+// kept of the written frames for resume.
 type SessionOptions struct {
-	Off        bool // no delivery numbers, no resume; default on
-	MaxFrames  int  // per session; default 16,384
-	MaxBytes   int  // per session; default 1 MiB
-	TotalBytes int  // memory for what all sessions keep; default 256 MiB
+	Off bool // no delivery numbers, no resume; default on
+	// TTL is how long a session lives without a socket, if its client can come back
+	// to it: with session/1 or a pinned id. Default 60 s, negative = not at all.
+	TTL       time.Duration
+	MaxFrames int // per session; default 16,384
+	MaxBytes  int // per session; default 1 MiB
+	// TotalBytes bounds the frames and slots of all sessions. A frame counts at most
+	// once per shard, however many sessions hold it. Over it the sessions longest
+	// without a socket end first, then less is kept for the others. Default 256 MiB.
+	TotalBytes int
+	// MaxSessions bounds the sessions with and without a socket; over it those
+	// longest without one end. Default 200,000.
+	MaxSessions int
 }
 
 // History bounds what topics keep.
@@ -109,6 +122,7 @@ func (o *Options) setDefaults() error {
 		{&o.Session.MaxFrames, 16384, "Session.MaxFrames"},
 		{&o.Session.MaxBytes, 1 << 20, "Session.MaxBytes"},
 		{&o.Session.TotalBytes, 256 << 20, "Session.TotalBytes"},
+		{&o.Session.MaxSessions, 200_000, "Session.MaxSessions"},
 		{&o.History.TotalBytes, 256 << 20, "History.TotalBytes"},
 		{&o.History.MaxTopics, 100_000, "History.MaxTopics"},
 		{&o.Shards, runtime.GOMAXPROCS(0), "Shards"},
@@ -119,6 +133,12 @@ func (o *Options) setDefaults() error {
 		if *v.p < 0 {
 			return fmt.Errorf("hub: Options.%s is %d; it must be positive", v.name, *v.p)
 		}
+	}
+	if o.Session.TTL == 0 {
+		o.Session.TTL = time.Minute
+	}
+	if o.Session.Off {
+		o.Session.TTL = -1
 	}
 	if o.History.Size == 0 {
 		o.History.Size = 64

@@ -4,9 +4,7 @@ import (
 	"context"
 
 	"github.com/ignex/nova"
-	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/session"
-	"github.com/ignex/nova/wire/control"
 )
 
 // This file is what package server needs to write a session's queue to a socket.
@@ -17,7 +15,7 @@ import (
 // Begin takes the write flag and copies what is to be written into dst, up to
 // its capacity. nil: nothing to write, or somebody else has the flag.
 func (s *Session) Begin(c *session.Cursor, dst []byte) []byte {
-	s.mu.Lock()
+	s = s.lock()
 	defer s.mu.Unlock()
 	if c.Writing {
 		return nil
@@ -30,18 +28,21 @@ func (s *Session) Begin(c *session.Cursor, dst []byte) []byte {
 // Wrote says that the socket took n of the of bytes that Begin or Next gave. The
 // write flag is kept: Next has to follow when the socket can take more.
 func (s *Session) Wrote(c *session.Cursor, n, of int) {
-	s.mu.Lock()
+	s = s.lock()
 	s.queue.Wrote(c, n, of)
 	s.mu.Unlock()
 }
 
-// Next says the same and copies what comes next into dst; of is 0 after Wrote.
-// nil: there is nothing more and the write flag is given up.
+// Next says the same and copies what comes next into dst; of is 0 after Wrote,
+// when a socket that was full takes bytes again. nil: there is nothing more and
+// the write flag is given up.
 func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
-	s.mu.Lock()
+	s = s.lock()
 	defer s.mu.Unlock()
 	if of > 0 {
 		s.queue.Wrote(c, n, of)
+	} else if s.queue.Owns(c) {
+		s.queue.Conflate()
 	}
 	out := s.queue.Fill(c, dst)
 	c.Writing = len(out) > 0
@@ -51,21 +52,21 @@ func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
 // Ahead queues a control frame in front of data. message is a whole WebSocket
 // message.
 func (s *Session) Ahead(c *session.Cursor, kind session.Kind, message []byte) {
-	s.mu.Lock()
+	s = s.lock()
 	c.Ahead(kind, message)
 	s.mu.Unlock()
 }
 
 // InOrder queues a control frame behind the data queued so far.
 func (s *Session) InOrder(c *session.Cursor, message []byte) {
-	s.mu.Lock()
-	s.queue.InOrder(c, message)
+	s = s.lock()
+	s.queue.InOrder(c, session.Plain, message)
 	s.mu.Unlock()
 }
 
 // CloseFrame queues the close frame: in front of data, or behind what is queued.
 func (s *Session) CloseFrame(c *session.Cursor, message []byte, after bool) {
-	s.mu.Lock()
+	s = s.lock()
 	if after {
 		s.queue.CloseAfter(c, message)
 	} else {
@@ -77,7 +78,7 @@ func (s *Session) CloseFrame(c *session.Cursor, message []byte, after bool) {
 // Resume answers a base client that has everything up to number n. false: too
 // many resumes wait.
 func (s *Session) Resume(c *session.Cursor, n int64) bool {
-	s.mu.Lock()
+	s = s.lock()
 	defer s.mu.Unlock()
 	if n < 0 {
 		c.Ahead(session.Plain, resumedMessage(false, 0))
@@ -88,14 +89,14 @@ func (s *Session) Resume(c *session.Cursor, n int64) bool {
 
 // Full reports whether the socket should not be read for now.
 func (s *Session) Full(c *session.Cursor) bool {
-	s.mu.Lock()
+	s = s.lock()
 	defer s.mu.Unlock()
 	return s.queue.Full(c)
 }
 
 // Drained reports whether the close frame was written.
 func (s *Session) Drained(c *session.Cursor) bool {
-	s.mu.Lock()
+	s = s.lock()
 	defer s.mu.Unlock()
 	return c.Closed()
 }
@@ -111,23 +112,15 @@ func (s *Session) flush() {
 	s.mu.Lock()
 	peer := s.peer
 	s.mu.Unlock()
-	peer.Flush()
+	if peer != nil {
+		peer.Flush()
+	}
 }
 
 func (s *Session) lastNumber() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.queue.Last()
-}
-
-// resumedMessage encodes the answer to a resume.
-func resumedMessage(ok bool, from uint64) []byte {
-	m := control.Resumed{Ok: ok, From: int64(from)}
-	frame, err := m.AppendFrame(nil)
-	if err != nil {
-		panic(err) // two scalars always fit
-	}
-	return ws.AppendFrame(nil, ws.Binary, frame)
 }
 
 // Snapshot sends the client the retained history of a topic after an offset (0 =

@@ -23,7 +23,8 @@ type Caps uint32
 
 // The capabilities.
 const (
-	CapTopics Caps = 1 << iota // topics/1: positions and acknowledged subscriptions
+	CapTopics  Caps = 1 << iota // topics/1: positions and acknowledged subscriptions
+	CapSession                  // session/1: a session that outlives sockets, gaps, acks
 )
 
 // Cluster connects the hub to other nodes. Package cluster implements it; none

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ignex/nova"
+	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 )
@@ -71,7 +72,7 @@ func (h *Hub) checkPublication(p *nova.Publication) (*eventState, error) {
 		return nil, nova.Errorf(nova.Invalid, "%s: %w", p.Event.Name, err)
 	case head.ID != p.Event.ID || head.Seq != 0 || head.Trailer:
 		return nil, nova.Errorf(nova.Invalid, "%s: the frame is not an unnumbered one of this event", p.Event.Name)
-	case len(p.Frame) > h.options.Backpressure.MaxBytes:
+	case len(p.Frame)+ws.HeaderSize(len(p.Frame)) > h.options.Backpressure.MaxBytes:
 		return nil, nova.Errorf(nova.Invalid, "%s: %d bytes, more than Backpressure.MaxBytes (%d) lets any client queue",
 			p.Event.Name, len(p.Frame), h.options.Backpressure.MaxBytes)
 	}
@@ -176,7 +177,9 @@ func (h *Hub) toRoom(r *room, out *outgoing) int {
 	if r.members == 0 {
 		return 0
 	}
-	return h.spread(r, out.get(), out.except)
+	f := out.get()
+	f.Target = r.id
+	return h.spread(r, f, out.except)
 }
 
 func (h *Hub) spread(r *room, f session.Frame, except string) int {
@@ -205,6 +208,7 @@ func (h *Hub) toTopic(out *outgoing, name string) nova.Result {
 	}
 	r := h.topics.lock(name, h.makeTopic)
 	defer r.mu.Unlock()
+	f.Target = r.id
 	grown := r.topic.record(&f, out.except, h.options.History.Size, key)
 	r.topic.used = h.options.Clock()
 	h.metrics.historyBytes.Add(int64(grown))

@@ -3,8 +3,14 @@ package hub
 import (
 	"strconv"
 
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 )
+
+// frameKey returns the key of a published frame, for conflation.
+func (h *Hub) frameKey(f *session.Frame) string {
+	return eventKey(h.layout, f.Event, f.Wire()[wire.HeaderLen:])
+}
 
 // eventKey returns the bytes of an event's key field with the event's id in
 // front, "" when the event has none or this value lacks it.

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/ignex/nova"
 )
@@ -14,6 +15,7 @@ import (
 type room struct {
 	kind nova.TargetKind
 	name string
+	id   uint64 // marks the frames published to it; never used again
 
 	mu      sync.Mutex
 	gone    bool // no longer in the directory; take a new one
@@ -31,17 +33,18 @@ type roomShard struct {
 type membership struct {
 	session *Session
 	room    *room
-	index   int // in the list of its shard, the loop's; −1 = not in it
+	index   int32 // in the list of its shard, the loop's; −1 = not in it
+	seed    bool  // by the identity; under the session's state
 }
 
-func newRoom(kind nova.TargetKind, name string, shards int) *room {
-	return &room{kind: kind, name: name, shards: make([]roomShard, shards)}
+func newRoom(kind nova.TargetKind, name string, id uint64, shards int) *room {
+	return &room{kind: kind, name: name, id: id, shards: make([]roomShard, shards)}
 }
 
 // add and remove run in the loop of shard i.
 func (r *room) add(i int, m *membership) {
 	list := &r.shards[i].list
-	m.index = len(*list)
+	m.index = int32(len(*list))
 	*list = append(*list, m)
 }
 
@@ -67,6 +70,7 @@ type directory struct {
 	rooms  map[string]*room
 	kind   nova.TargetKind
 	shards int
+	ids    *atomic.Uint64
 }
 
 func (d *directory) get(name string) *room {
@@ -86,7 +90,7 @@ func (d *directory) lock(name string, create func(*room)) *room {
 			}
 			d.mu.Lock()
 			if r = d.rooms[name]; r == nil {
-				r = newRoom(d.kind, name, d.shards)
+				r = newRoom(d.kind, name, d.ids.Add(1), d.shards)
 				create(r)
 				d.rooms[name] = r
 			}

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ignex/nova"
@@ -16,7 +17,9 @@ const (
 	itemDirect                  // to one session
 	itemJoin                    // into a room, after batches
 	itemLeave
-	itemBarrier // done is called when everything before has been handed on
+	itemWithdraw // leave, and what is queued of the room is not written any more
+	itemFlush    // control frames wait
+	itemBarrier  // done is called when everything before has been handed on
 )
 
 // item is one entry of a shard's inbox.
@@ -45,9 +48,10 @@ type shard struct {
 
 	mu      sync.Mutex
 	pending []item
-	bytes   int           // of frames pending
+	bytes   atomic.Int64  // of frames pending; changes under mu
 	space   chan struct{} // closed when bytes shrink; nil = nobody waits
 	stopped bool
+	since   time.Time     // of the oldest entry pending
 	wake    chan struct{} // capacity 1
 
 	// the loop's
@@ -65,8 +69,11 @@ func newShard(h *Hub, index int) *shard {
 func (sh *shard) put(it item) {
 	sh.mu.Lock()
 	wake := len(sh.pending) == 0
+	if wake {
+		sh.since = time.Now()
+	}
 	sh.pending = append(sh.pending, it)
-	sh.bytes += it.frame.Size()
+	sh.bytes.Add(int64(it.frame.Size()))
 	sh.mu.Unlock()
 	if wake {
 		sh.signal()
@@ -82,9 +89,10 @@ func (sh *shard) signal() {
 
 // waitSpace waits until the inbox has room for another publish.
 func (sh *shard) waitSpace(ctx context.Context, wait bool) error {
-	for {
+	most := int64(sh.hub.inboxBytes)
+	for sh.bytes.Load() >= most {
 		sh.mu.Lock()
-		if sh.bytes < sh.hub.inboxBytes || sh.stopped {
+		if sh.bytes.Load() < most || sh.stopped {
 			sh.mu.Unlock()
 			return nil
 		}
@@ -103,6 +111,7 @@ func (sh *shard) waitSpace(ctx context.Context, wait bool) error {
 			return nova.Errorf(nova.CodeOf(ctx.Err()), "waiting for room to publish: %w", ctx.Err())
 		}
 	}
+	return nil
 }
 
 // barrier waits until all that is in the inbox now is in the sessions' queues.
@@ -126,7 +135,7 @@ func (sh *shard) stop() {
 func (sh *shard) run() {
 	defer sh.hub.wg.Done()
 	for {
-		items, stopped := sh.take()
+		items, since, stopped := sh.take()
 		if len(items) == 0 && !sh.dirty() {
 			if stopped {
 				return
@@ -135,9 +144,17 @@ func (sh *shard) run() {
 			continue
 		}
 		sh.distribute(items)
+		if sh.hub.held.Load() > int64(sh.hub.options.Session.TotalBytes) {
+			sh.hub.wakeJanitor()
+		}
 		clear(items)
 		sh.spare = items[:0]
-		sh.flush(writesATurn)
+		if sh.dirty() {
+			sh.flush(writesATurn)
+			if !since.IsZero() {
+				sh.hub.metrics.latency.observe(time.Since(since))
+			}
+		}
 		if !sh.dirty() && !stopped {
 			sh.busy.pause()
 		}
@@ -147,23 +164,22 @@ func (sh *shard) run() {
 func (sh *shard) dirty() bool { return len(sh.small) > 0 || len(sh.large) > 0 }
 
 // take returns everything pending and makes room for publishers.
-func (sh *shard) take() ([]item, bool) {
+func (sh *shard) take() (items []item, since time.Time, stopped bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	items := sh.pending
-	if len(items) == 0 {
-		return nil, sh.stopped
+	if items = sh.pending; len(items) == 0 {
+		return nil, time.Time{}, sh.stopped
 	}
 	if cap(sh.spare) > 4096 && cap(sh.spare) > 8*len(items) {
 		sh.spare = nil // one burst must not hold memory for ever
 	}
 	sh.pending, sh.spare = sh.spare[:0], nil
-	sh.bytes = 0
+	sh.bytes.Store(0)
 	if sh.space != nil {
 		close(sh.space)
 		sh.space = nil
 	}
-	return items, sh.stopped
+	return items, sh.since, sh.stopped
 }
 
 // distribute moves items into queues, in order.
@@ -182,10 +198,15 @@ func (sh *shard) distribute(items []item) {
 				sh.push(it.member.session, b, true)
 			}
 			it.room.add(sh.index, it.member)
+		case itemFlush:
+			sh.mark(it.member.session, true)
 		case itemBarrier:
 			it.done(0)
 		case itemLeave:
 			it.room.remove(sh.index, it.member)
+		case itemWithdraw:
+			it.room.remove(sh.index, it.member)
+			sh.withdraw(it.member.session, it.room.id)
 		}
 		i += n
 	}
@@ -215,6 +236,8 @@ func (sh *shard) publish(items []item) {
 		frames[i] = items[i].frame
 	}
 	batch := session.NewBatch(frames)
+	batch.Hold(&sh.hub.held)
+	defer batch.Release(&sh.hub.held)
 	small := len(list) <= smallTarget
 	except := items[0].except
 	for _, m := range list {
@@ -242,15 +265,23 @@ func (sh *shard) push(s *Session, batch *session.Batch, small bool) {
 	s.queue.SetKeep(int(sh.hub.keepFrames.Load()))
 	dropped := s.queue.Append(batch, 0, batch.Len())
 	broken := dropped > 0 && s.queue.Broken()
+	live := s.peer != nil
 	s.mu.Unlock()
 	if dropped > 0 {
 		sh.hub.metrics.dropped.Add(uint64(dropped))
 		if broken {
 			sh.hub.metrics.slow.Add(1)
-			s.Disconnect(1013, "slow consumer")
+			s.giveUp(live)
 			return
 		}
 	}
+	if live {
+		sh.mark(s, small)
+	}
+}
+
+// mark notes that a session wants to be flushed.
+func (sh *shard) mark(s *Session, small bool) {
 	if s.dirty {
 		return
 	}
@@ -259,6 +290,15 @@ func (sh *shard) push(s *Session, batch *session.Batch, small bool) {
 		sh.small = append(sh.small, s)
 	} else {
 		sh.large = append(sh.large, s)
+	}
+}
+
+func (sh *shard) withdraw(s *Session, target uint64) {
+	s.mu.Lock()
+	n := s.queue.Withdraw(target)
+	s.mu.Unlock()
+	if n > 0 {
+		sh.mark(s, true)
 	}
 }
 

@@ -192,9 +192,13 @@ func (h *Hub) dropTopic(r *room) {
 // checkTotals wakes the janitor when a total is exceeded.
 func (h *Hub) checkTotals() {
 	if h.overTotals() {
-		select {
-		case h.full <- struct{}{}:
-		default:
-		}
+		h.wakeJanitor()
+	}
+}
+
+func (h *Hub) wakeJanitor() {
+	select {
+	case h.full <- struct{}{}:
+	default:
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -14,7 +15,7 @@ import (
 // conn is one connection. Its memory is what an idle client costs: keep it small.
 type conn struct {
 	server  *Server
-	session *hub.Session
+	current atomic.Pointer[hub.Session]
 	net     net.Conn
 	raw     syscall.RawConn // nil: reads and writes block (TLS and others)
 	reader  *rawReader      // nil likewise
@@ -28,19 +29,22 @@ type conn struct {
 	timer    *time.Timer // of admission; the reader's
 
 	closing  atomic.Bool // a close frame is queued, by either side
+	code     atomic.Int32
+	byClient atomic.Bool // the client closed
 	dead     atomic.Bool // the socket is closed
 	flushing atomic.Bool // a flusher waits for the socket
 	paused   atomic.Bool // the reader waits for the hub or the writer
 
-	nova     bool // the client announced itself with ?nova=2
-	admitted atomic.Bool
-	greeted  bool  // a hello came; the reader's
-	deaf     bool  // a violation ended the parsing; the reader's
-	missed   uint8 // pings without an answer; the sweeper's
+	nova      bool         // the client announced itself with ?nova=2
+	admission sync.Mutex   // held while the connection is admitted
+	phase     atomic.Int32 // of the admission; changes under it
+	deaf      bool         // a violation ended the parsing; the reader's
+	missed    uint8        // pings without an answer; the sweeper's
 }
 
 func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool) *conn {
-	c := &conn{server: s, session: session, net: nc, nova: nova}
+	c := &conn{server: s, net: nc, nova: nova}
+	c.current.Store(session)
 	c.parser = ws.NewParser(true, s.options.MaxMessageSize)
 	c.seen.Store(s.tick.Load())
 	c.progress.Store(s.tick.Load())
@@ -48,6 +52,9 @@ func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool) *conn {
 	session.Attach(c, &c.cursor)
 	return c
 }
+
+// session returns the session the connection has now.
+func (c *conn) session() *hub.Session { return c.current.Load() }
 
 // Caps implements hub.Peer.
 func (c *conn) Caps() hub.Caps { return hub.Caps(c.caps.Load()) }
@@ -66,9 +73,10 @@ func (c *conn) close(code int, reason string, after bool) {
 	if !c.closing.CompareAndSwap(false, true) {
 		return
 	}
+	c.code.Store(int32(code))
 	c.server.metrics.closed(code)
 	c.net.SetDeadline(time.Now().Add(closeTime))
-	c.session.CloseFrame(&c.cursor, ws.AppendClose(nil, code, reason), after)
+	c.session().CloseFrame(&c.cursor, ws.AppendClose(nil, code, reason), after)
 	c.Flush()
 }
 

@@ -88,15 +88,14 @@ func TestStalledReaderHarmsNobody(t *testing.T) {
 			stalled.sync()
 			note := fmt.Sprintf("%01000d", 0)
 			for n := 1; n <= frames; n++ {
-				q := quote(n)
-				q.Symbol = note
-				if err := market.QuoteEvent.Publish(context.Background(), r.hub, nova.Broadcast(), q); err != nil {
+				v := &market.Trade{Symbol: note, Ts: int64(n)} // an event without a class
+				if err := market.TradeEvent.Publish(context.Background(), r.hub, nova.Broadcast(), v); err != nil {
 					t.Fatal(err)
 				}
 				if n%500 == 0 { // the healthy client keeps up and gets every one
 					for k := n - 499; k <= n; k++ {
-						if q := healthy.quote(uint64(k)); q.Ts != int64(k) {
-							t.Fatalf("healthy client: quote %d, want %d", q.Ts, k)
+						if v := healthy.trade(); v.Ts != int64(k) {
+							t.Fatalf("healthy client: trade %d, want %d", v.Ts, k)
 						}
 					}
 				}
@@ -114,6 +113,17 @@ func TestStalledReaderHarmsNobody(t *testing.T) {
 	}
 }
 
+// trade returns the next frame, which must be a trade whose ts is its number.
+func (p *rawPeer) trade() *market.Trade {
+	p.t.Helper()
+	head, payload, _ := p.frame()
+	v := new(market.Trade)
+	if err := v.UnmarshalNova(payload); err != nil || head.ID != market.TradeEvent.ID() || head.Seq != uint64(v.Ts) {
+		p.t.Fatalf("frame %+v %+v %v, want a trade", head, v, err)
+	}
+	return v
+}
+
 // checkStalled reads what the policy left: numbers in order, each with its own
 // frame, and with DropOldest the newest at the end.
 func checkStalled(t *testing.T, p *rawPeer, policy session.Policy, frames int) {
@@ -126,12 +136,12 @@ func checkStalled(t *testing.T, p *rawPeer, policy session.Policy, frames int) {
 			ponged = true
 			continue
 		}
-		q := new(market.Quote)
+		q := new(market.Trade)
 		if err := q.UnmarshalNova(payload); err != nil {
 			t.Fatal(err)
 		}
 		if head.Seq <= last || q.Ts != int64(head.Seq) {
-			t.Fatalf("quote %d with number %d after %d", q.Ts, head.Seq, last)
+			t.Fatalf("trade %d with number %d after %d", q.Ts, head.Seq, last)
 		}
 		last = head.Seq
 		got++
@@ -239,14 +249,14 @@ func TestLargeFrames(t *testing.T) {
 	p.send(&control.TopicSubscribe{ID: 1, Topic: "big"})
 	p.frame()
 	q := quote(7)
-	q.Symbol = fmt.Sprintf("%0300000d", 1)
-	for range 3 {
+	for n := range 3 {
+		q.Symbol = fmt.Sprintf("%0300000d", n) // another key each time: none supersedes
 		if err := market.QuoteEvent.Publish(context.Background(), r.hub, nova.Topic("big"), q); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := range 3 {
-		if got := p.quote(uint64(n + 2)); got.Symbol != q.Symbol || got.Ts != 7 {
+		if got := p.quote(uint64(n + 2)); got.Symbol != fmt.Sprintf("%0300000d", n) || got.Ts != 7 {
 			t.Fatalf("frame %d came damaged", n)
 		}
 	}

@@ -20,13 +20,17 @@ import (
 
 // BenchmarkFanOut broadcasts a quote to 1,000 clients in another process, with
 // one, 16 or 64 broadcasts outstanding: handed to the hub and not yet taken by
-// all sockets. It prints deliveries per second and per second of the server's
+// all sockets, with sessions and their history and without. It prints deliveries per second and per second of the server's
 // processor time; the client shares the machine, so only the latter compares.
 func BenchmarkFanOut(b *testing.B) {
 	const clients = 1000
-	for _, window := range []int{1, 16, 64} {
-		b.Run(fmt.Sprint("outstanding=", window), func(b *testing.B) {
-			serve := startRole(b, "server")
+	for _, c := range []struct {
+		window   int
+		sessions string
+	}{{1, "on"}, {1, "off"}, {16, "on"}, {16, "off"}, {64, "on"}, {64, "off"}} {
+		window := c.window
+		b.Run(fmt.Sprint("outstanding=", window, "/sessions=", c.sessions), func(b *testing.B) {
+			serve := startRole(b, "server", c.sessions)
 			reader := startRole(b, "clients", serve.ask(""), strconv.Itoa(clients), "0")
 			reader.ask("")
 			serve.ask("publish\n")

@@ -21,26 +21,33 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	}
 	head, payload, err := wire.ParseFrame(data)
 	if err != nil || head.Trailer {
-		c.session.Undecodable()
+		c.session().Undecodable()
 		return nil
 	}
 	if head.ID == control.HelloID {
 		return c.hello(payload)
 	}
-	if !c.admitted.Load() {
-		if c.nova {
-			return &ws.CloseError{Code: 1002, Reason: "no hello"}
-		}
+	switch phase := c.phase.Load(); {
+	case phase == attaching && head.ID == control.AttachID:
+		return c.attach(payload)
+	case phase == attaching:
+		return &ws.CloseError{Code: 1002, Reason: "no attach"}
+	case phase == fresh && c.nova:
+		return &ws.CloseError{Code: 1002, Reason: "no hello"}
+	case phase == fresh:
 		c.admit(0)
 	}
-	return c.route(head.ID, payload)
+	if !c.session().Owned(&c.cursor) {
+		return nil // replaced: nothing it does counts any more
+	}
+	return c.route(head, payload)
 }
 
 // Control implements ws.Handler.
 func (c *conn) Control(op ws.Opcode, data []byte) error {
 	switch op {
 	case ws.Ping:
-		c.session.Ahead(&c.cursor, session.SocketPong, ws.AppendFrame(nil, ws.Pong, data))
+		c.session().Ahead(&c.cursor, session.SocketPong, ws.AppendFrame(nil, ws.Pong, data))
 		c.Flush()
 	case ws.Close:
 		if c.closing.CompareAndSwap(false, true) {
@@ -50,7 +57,9 @@ func (c *conn) Control(op ws.Opcode, data []byte) error {
 			if code == ws.CodeNoStatus {
 				code = ws.CodeNormal
 			}
-			c.session.CloseFrame(&c.cursor, ws.AppendClose(nil, code, ""), false)
+			c.byClient.Store(true)
+			c.code.Store(int32(code))
+			c.session().CloseFrame(&c.cursor, ws.AppendClose(nil, code, ""), false)
 			c.Flush()
 		}
 		return errPeerClosed
@@ -63,28 +72,36 @@ func (c *conn) Control(op ws.Opcode, data []byte) error {
 func (c *conn) hello(payload []byte) error {
 	var m control.Hello
 	if m.UnmarshalNova(payload) != nil {
-		c.session.Undecodable()
+		c.session().Undecodable()
 		return nil
 	}
 	c.server.metrics.control.Add(1)
 	if m.Version != wire.Version {
 		return &ws.CloseError{Code: 1002, Reason: "wire version mismatch"}
 	}
-	if c.admitted.Load() {
-		if m.LastSeq > 0 {
+	if c.phase.Load() != fresh {
+		if m.LastSeq > 0 && c.Caps()&hub.CapSession == 0 {
 			return c.resume(m.LastSeq)
 		}
 		return nil
 	}
+	var caps hub.Caps
 	if slices.Contains(m.Caps, capTopics) {
-		c.caps.Store(uint32(hub.CapTopics))
+		caps |= hub.CapTopics
 	}
+	if slices.Contains(m.Caps, capSession) && c.server.hub.Sessions() {
+		if !c.awaitAttach(caps | hub.CapSession) {
+			return &ws.CloseError{Code: 1002, Reason: "hello came too late"}
+		}
+		return nil
+	}
+	c.caps.Store(uint32(caps))
 	c.admit(m.LastSeq)
 	return nil
 }
 
 func (c *conn) resume(lastSeq int64) error {
-	if !c.session.Resume(&c.cursor, lastSeq) {
+	if !c.session().Resume(&c.cursor, lastSeq) {
 		return &ws.CloseError{Code: 1008, Reason: "too many resumes"}
 	}
 	c.Flush()
@@ -93,33 +110,33 @@ func (c *conn) resume(lastSeq int64) error {
 
 // route handles control frames and hands the others to the hub. The ids that only
 // a server sends are counted and ignored.
-func (c *conn) route(id uint32, payload []byte) error {
+func (c *conn) route(head wire.Header, payload []byte) error {
 	var err error
-	switch id {
+	switch head.ID {
 	case control.SubscribeID:
 		var m control.Subscribe
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session.Subscribe(hub.SubscribeRequest{Topic: m.Topic})
+			c.session().Subscribe(hub.SubscribeRequest{Topic: m.Topic})
 		}
 	case control.UnsubscribeID:
 		var m control.Unsubscribe
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session.Unsubscribe(m.Topic)
+			c.session().Unsubscribe(m.Topic)
 		}
 	case control.JoinGroupID:
 		var m control.JoinGroup
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session.EnterGroup(m.Group)
+			c.session().EnterGroup(m.Group)
 		}
 	case control.LeaveGroupID:
 		var m control.LeaveGroup
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session.ExitGroup(m.Group)
+			c.session().ExitGroup(m.Group)
 		}
 	case control.SnapshotRequestID:
 		var m control.SnapshotRequest
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session.Snapshot(m.Topic, m.FromSeq)
+			c.session().Snapshot(m.Topic, m.FromSeq)
 		}
 	case control.TopicSubscribeID:
 		err = c.topicSubscribe(payload)
@@ -131,16 +148,21 @@ func (c *conn) route(id uint32, payload []byte) error {
 			c.server.metrics.control.Add(1)
 			return c.resume(m.LastSeq)
 		}
+	case control.AckID:
+		var m control.Ack
+		if err = m.UnmarshalNova(payload); err == nil && !c.session().Acked(&c.cursor, m.Seq) {
+			return &ws.CloseError{Code: 1002, Reason: "acknowledges what was never sent"}
+		}
 	case control.RpcCallID:
 		err = c.rpcCall(payload)
 	case control.WelcomeID, control.PongID, control.ResumedID, control.RpcResultID,
-		control.TopicSubscribedID, control.TopicRejectedID, control.TopicUnsubscribedID:
+		control.TopicSubscribedID, control.TopicRejectedID, control.TopicUnsubscribedID,
+		control.AttachID, control.SessionID, control.GapID, control.GoawayID, control.GroupsID:
 	default:
-		c.application(id, payload)
-		return nil
+		return c.application(head, payload)
 	}
 	if err != nil {
-		c.session.Undecodable()
+		c.session().Undecodable()
 		return nil
 	}
 	c.server.metrics.control.Add(1)
@@ -148,11 +170,20 @@ func (c *conn) route(id uint32, payload []byte) error {
 }
 
 // application hands an event to the hub, which may make the reader wait.
-func (c *conn) application(id uint32, payload []byte) {
+func (c *conn) application(head wire.Header, payload []byte) error {
 	c.paused.Store(true)
-	c.session.Inbound(id, payload)
+	ok := true
+	if c.Caps()&hub.CapSession != 0 {
+		ok = c.session().InboundNumbered(&c.cursor, head.Seq, head.ID, payload)
+	} else {
+		c.session().Inbound(head.ID, payload)
+	}
 	c.paused.Store(false)
 	c.seen.Store(c.server.tick.Load())
+	if !ok {
+		return &ws.CloseError{Code: 1002, Reason: "frame number does not follow"}
+	}
+	return nil
 }
 
 func (c *conn) topicSubscribe(payload []byte) error {
@@ -163,7 +194,7 @@ func (c *conn) topicSubscribe(payload []byte) error {
 	if err := m.UnmarshalNova(payload); err != nil {
 		return err
 	}
-	c.session.Subscribe(hub.SubscribeRequest{
+	c.session().Subscribe(hub.SubscribeRequest{
 		Topic: m.Topic, Positioned: true, ID: m.ID, Epoch: m.Epoch, Offset: m.Offset, Limit: m.Limit,
 	})
 	return nil
@@ -179,7 +210,7 @@ func (c *conn) ping(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	c.session.Ahead(&c.cursor, session.Pong, ws.AppendFrame(nil, ws.Binary, frame))
+	c.session().Ahead(&c.cursor, session.Pong, ws.AppendFrame(nil, ws.Binary, frame))
 	c.Flush()
 	return nil
 }
@@ -196,7 +227,7 @@ func (c *conn) rpcCall(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	c.session.InOrder(&c.cursor, ws.AppendFrame(nil, ws.Binary, frame))
+	c.session().InOrder(&c.cursor, ws.AppendFrame(nil, ws.Binary, frame))
 	c.Flush()
 	return nil
 }

@@ -132,7 +132,9 @@ func parseMemory(b *testing.B, line string) (m memory) {
 
 // playServer serves until its input ends.
 func playServer() {
-	h, err := hub.New(hub.Options{Schema: market.Schema})
+	options := hub.Options{Schema: market.Schema}
+	options.Session.Off = len(os.Args) > 1 && os.Args[1] == "off"
+	h, err := hub.New(options)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestDuplicateIsReplaced(t *testing.T) {
 	if r.hub.Len() != 1 {
 		t.Errorf("%d clients", r.hub.Len())
 	}
-	young.net.Close()
+	young.write(ws.AppendMasked(nil, ws.Close, ws.AppendClosePayload(nil, 1000, ""), [4]byte{}))
 	eventually(t, "hooks ran", func() bool {
 		mu.Lock()
 		defer mu.Unlock()

@@ -88,7 +88,26 @@ func (m *Metrics) WriteTo(out io.Writer) (int64, error) {
 	single("nova_not_allowed_total", "counter", m.Hub.NotAllowed)
 	single("nova_unknown_event_total", "counter", m.Hub.UnknownEvents)
 	single("nova_undecodable_total", "counter", m.Hub.Undecodable)
-	single("nova_dropped_total", "counter", m.Hub.Dropped)
+	f := &m.Hub.Frames
+	fmt.Fprintf(w, "# TYPE nova_dropped_total counter\n")
+	for _, d := range []struct {
+		reason string
+		n      uint64
+	}{{"policy", f.Dropped}, {"withdrawn", f.Withdrawn}, {"discarded", f.Discarded}} {
+		fmt.Fprintf(w, "nova_dropped_total{reason=%q} %d\n", d.reason, d.n)
+	}
+	single("nova_superseded_total", "counter", f.Superseded)
+	single("nova_numbered_total", "counter", f.Numbered)
+	single("nova_sent_total", "counter", f.Written)
+	single("nova_queue_frames", "gauge", f.Unsent)
+	fmt.Fprintf(w, "# TYPE nova_resumes_total counter\n")
+	fmt.Fprintf(w, "nova_resumes_total{result=\"recovered\"} %d\nnova_resumes_total{result=\"lost\"} %d\n",
+		m.Hub.Resumes, m.Hub.ResumesFailed)
+	fmt.Fprintf(w, "# TYPE nova_sessions gauge\n")
+	fmt.Fprintf(w, "nova_sessions{state=\"connected\"} %d\nnova_sessions{state=\"detached\"} %d\n",
+		m.Hub.Sessions-m.Hub.Detached, m.Hub.Detached)
+	single("nova_sessions_expired_total", "counter", m.Hub.Expired)
+	single("nova_session_bytes", "gauge", m.Hub.SessionBytes)
 	single("nova_disconnected_slow_total", "counter", m.Hub.SlowClosed)
 	single("nova_rejected_joins_total", "counter", m.Hub.RejectedJoins)
 	single("nova_sent_bytes_total", "counter", m.SentBytes)
@@ -99,6 +118,7 @@ func (m *Metrics) WriteTo(out io.Writer) (int64, error) {
 	for _, code := range slices.Sorted(maps.Keys(m.Closed)) {
 		fmt.Fprintf(w, "nova_closed_total{code=\"%d\"} %d\n", code, m.Closed[code])
 	}
+	writeLatency(w, &m.Hub.PublishToWrite)
 	single("nova_topics", "gauge", m.Hub.Topics)
 	single("nova_groups", "gauge", m.Hub.Groups)
 	single("nova_uptime_seconds", "gauge", m.Uptime.Seconds())
@@ -115,4 +135,15 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 	n, err := c.out.Write(b)
 	c.n += int64(n)
 	return n, err
+}
+
+func writeLatency(w io.Writer, l *hub.Latency) {
+	const name = "nova_publish_to_write_seconds"
+	fmt.Fprintf(w, "# TYPE %s histogram\n", name)
+	sum := uint64(0)
+	for i, bound := range hub.LatencyBounds {
+		sum += l.Buckets[i]
+		fmt.Fprintf(w, "%s_bucket{le=\"%g\"} %d\n", name, bound.Seconds(), sum)
+	}
+	fmt.Fprintf(w, "%s_bucket{le=\"+Inf\"} %d\n%s_sum %g\n%s_count %d\n", name, l.Count, name, l.Sum.Seconds(), name, l.Count)
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/ignex/nova/internal/ws"
 )
@@ -80,13 +79,13 @@ func (c *conn) readBlocking() {
 func (c *conn) feed(b []byte) bool {
 	c.seen.Store(c.server.tick.Load())
 	err := c.parser.Feed(b, c)
-	if c.timer != nil && c.admitted.Load() {
+	if c.timer != nil && c.phase.Load() == admitted {
 		c.stopTimer()
 	}
 	if err == nil {
-		if c.session.Full(&c.cursor) {
+		if c.session().Full(&c.cursor) {
 			c.paused.Store(true)
-			c.waitUntil(func() bool { return !c.session.Full(&c.cursor) })
+			c.waitUntil(func() bool { return !c.session().Full(&c.cursor) })
 			c.paused.Store(false)
 			c.seen.Store(c.server.tick.Load())
 		}
@@ -100,7 +99,7 @@ func (c *conn) feed(b []byte) bool {
 		c.Close(end.Code, end.Reason)
 		if !c.deaf {
 			c.deaf = true
-			c.waitUntil(func() bool { return c.session.Drained(&c.cursor) })
+			c.waitUntil(func() bool { return c.session().Drained(&c.cursor) })
 			if half, ok := c.net.(interface{ CloseWrite() error }); ok {
 				half.CloseWrite()
 			}
@@ -108,7 +107,7 @@ func (c *conn) feed(b []byte) bool {
 		return !c.dead.Load()
 	}
 	if errors.Is(err, errPeerClosed) {
-		c.waitUntil(func() bool { return c.session.Drained(&c.cursor) })
+		c.waitUntil(func() bool { return c.session().Drained(&c.cursor) })
 	}
 	return false
 }
@@ -120,7 +119,11 @@ func (c *conn) finish() {
 	if !c.closing.Swap(true) {
 		c.server.metrics.closed(1006)
 	}
-	c.session.End()
+	code := int(c.code.Load())
+	if code == 0 {
+		code = 1006
+	}
+	c.session().Lost(&c.cursor, code, c.byClient.Load())
 	c.server.remove(c)
 	c.server.wg.Done()
 }
@@ -131,32 +134,4 @@ func (c *conn) stopTimer() {
 		c.timer.Stop()
 		c.timer = nil
 	}
-}
-
-// admitAfter is when a client that sends nothing is admitted.
-const admitAfter = time.Second
-
-// admissionTimer closes a nova client that says no hello, and admits others that
-// say nothing.
-func (c *conn) admissionTimer() *time.Timer {
-	if c.nova {
-		return time.AfterFunc(c.server.options.HandshakeTimeout, func() {
-			if !c.admitted.Load() {
-				c.Close(1002, "no hello")
-			}
-		})
-	}
-	return time.AfterFunc(admitAfter, func() { c.admit(0) })
-}
-
-// admit opens the session for data, once.
-func (c *conn) admit(lastSeq int64) {
-	if !c.admitted.CompareAndSwap(false, true) {
-		return
-	}
-	if err := c.session.Admit(&c.cursor, lastSeq); err != nil {
-		c.Close(1012, "service restart")
-		return
-	}
-	c.Flush()
 }

@@ -48,11 +48,14 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 		status = "draining"
 	}
 	w.Header().Set("Content-Type", "application/json")
+	s.mu.Lock()
+	clients := len(s.conns)
+	s.mu.Unlock()
 	json.NewEncoder(w).Encode(struct {
 		Status   string `json:"status"`
 		Clients  int    `json:"clients"`
 		UptimeMs int64  `json:"uptimeMs"`
-	}{status, s.hub.Len(), time.Since(s.started).Milliseconds()})
+	}{status, clients, time.Since(s.started).Milliseconds()})
 }
 
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {

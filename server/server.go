@@ -46,7 +46,11 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 	if err := options.setDefaults(); err != nil {
 		return nil, err
 	}
-	hello := control.Hello{Version: 2, Caps: []string{capTopics, "schema/" + h.Schema().Fingerprint()}}
+	caps := []string{capTopics, "schema/" + h.Schema().Fingerprint()}
+	if h.Sessions() {
+		caps = append([]string{capSession}, caps...)
+	}
+	hello := control.Hello{Version: 2, Caps: caps}
 	frame, err := hello.AppendFrame(nil)
 	if err != nil {
 		return nil, err
@@ -69,8 +73,12 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 // Hub returns the hub the server serves.
 func (s *Server) Hub() *hub.Hub { return s.hub }
 
-// capTopics is the capability of acknowledged subscriptions and positions.
-const capTopics = "topics/1"
+// The capabilities: acknowledged subscriptions with positions, and sessions that
+// outlive sockets.
+const (
+	capTopics  = "topics/1"
+	capSession = "session/1"
+)
 
 // enter counts an upgrade in; false while draining.
 func (s *Server) enter() bool {
@@ -178,15 +186,13 @@ func (s *Server) drain() <-chan struct{} {
 	return s.idle
 }
 
-// Shutdown refuses new connections, closes the present ones with 1012 behind what
-// they have queued, and waits until all are gone, at most within ctx: then it
+// Shutdown refuses new connections, tells the present ones when to come back,
+// closes them one by one with 1012 behind what they have queued, and waits until all are gone, at most within ctx: then it
 // cuts them off and returns the error of ctx. No goroutine of the server is left
 // when it returns. It does not close the hub.
 func (s *Server) Shutdown(ctx context.Context) error {
 	idle := s.drain()
-	for _, c := range s.list() {
-		c.Close(1012, "service restart")
-	}
+	s.sendAway(ctx)
 	var err error
 	select {
 	case <-idle:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/session"
 )
@@ -38,10 +39,14 @@ func (c *conn) check(now time.Time, ping []byte) {
 	o := &c.server.options
 	if c.flushing.Load() && now.UnixMilli()-c.progress.Load() > o.WriteStall.Milliseconds() {
 		if !c.closing.Swap(true) {
+			c.code.Store(1013)
 			c.server.metrics.closed(1013) // cannot be told: the socket takes nothing
 		}
 		c.cut()
 		return
+	}
+	if c.Caps()&hub.CapSession != 0 && !c.closing.Load() && c.session().AckDue() {
+		c.Flush()
 	}
 	if o.Heartbeat <= 0 || c.closing.Load() || c.paused.Load() {
 		return // a connection that is not read is not declared dead
@@ -57,7 +62,7 @@ func (c *conn) check(now time.Time, ping []byte) {
 		c.cut()
 	case due > int64(c.missed):
 		c.missed = uint8(due)
-		c.session.Ahead(&c.cursor, session.Plain, ping)
+		c.session().Ahead(&c.cursor, session.Plain, ping)
 		c.Flush()
 	}
 }

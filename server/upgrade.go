@@ -114,6 +114,9 @@ func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []by
 // refuse answers an upgrade that is not accepted.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	s.metrics.refused.Add(1)
+	if no.status == http.StatusServiceUnavailable {
+		s.hub.NoteRefusal()
+	}
 	if no.code != 0 && r.URL.Query().Get("nova") == "2" {
 		if key, err := checkUpgrade(r); err == nil {
 			s.refuseUpgraded(w, key, no)
@@ -135,7 +138,11 @@ func (s *Server) refuseUpgraded(w http.ResponseWriter, key string, no *refusal) 
 	}
 	defer nc.Close()
 	nc.SetDeadline(time.Now().Add(refuseTime))
-	out := ws.AppendClose(switching(key), no.code, no.text)
+	out := switching(key)
+	if no.code == 1013 {
+		out = append(out, goaway(no.text, refuseRetry)...)
+	}
+	out = ws.AppendClose(out, no.code, no.text)
 	if _, err := nc.Write(out); err != nil {
 		return
 	}
@@ -153,6 +160,9 @@ func (s *Server) refuseUpgraded(w http.ResponseWriter, key string, no *refusal) 
 		read += n
 	}
 }
+
+// refuseRetry is when a client that was turned away may come again.
+const refuseRetry = 5 * time.Second
 
 // refuseTime bounds how long a refused client may take to go.
 const refuseTime = 2 * time.Second

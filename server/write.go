@@ -30,23 +30,23 @@ func (c *conn) Flush() {
 	}
 	w := writers.Get().(*writer)
 	defer writers.Put(w)
-	for b := c.session.Begin(&c.cursor, w.buf[:0]); b != nil; {
+	for b := c.session().Begin(&c.cursor, w.buf[:0]); b != nil; {
 		n, err := w.try(c.raw, b)
 		if n > 0 {
 			c.took(n)
 		}
 		if err != nil {
-			c.session.Wrote(&c.cursor, n, len(b))
+			c.session().Wrote(&c.cursor, n, len(b))
 			c.cut() // the write flag stays: nobody writes to a dead socket
 			return
 		}
 		if n < len(b) {
-			c.session.Wrote(&c.cursor, n, len(b))
+			c.session().Wrote(&c.cursor, n, len(b))
 			c.flushing.Store(true)
 			c.server.spawn(c.flusher)
 			return
 		}
-		b = c.session.Next(&c.cursor, n, n, w.buf[:0])
+		b = c.session().Next(&c.cursor, n, n, w.buf[:0])
 	}
 	c.wake()
 }
@@ -63,17 +63,17 @@ func (c *conn) flusher() {
 	err := c.waitWritable(func(try func(b []byte) (int, error)) (done bool) {
 		w := writers.Get().(*writer)
 		defer writers.Put(w)
-		for b := c.session.Next(&c.cursor, 0, 0, w.buf[:0]); b != nil; {
+		for b := c.session().Next(&c.cursor, 0, 0, w.buf[:0]); b != nil; {
 			n, err := try(b)
 			if n > 0 {
 				c.took(n)
 				c.wake()
 			}
 			if err != nil || n == 0 {
-				c.session.Wrote(&c.cursor, n, len(b))
+				c.session().Wrote(&c.cursor, n, len(b))
 				return err != nil
 			}
-			b = c.session.Next(&c.cursor, n, len(b), w.buf[:0])
+			b = c.session().Next(&c.cursor, n, len(b), w.buf[:0])
 		}
 		return true
 	})
@@ -88,7 +88,7 @@ func (c *conn) flusher() {
 // non-blocking write.
 func (c *conn) flushBlocking() {
 	w := writers.Get().(*writer)
-	b := c.session.Begin(&c.cursor, w.buf[:0])
+	b := c.session().Begin(&c.cursor, w.buf[:0])
 	if b == nil {
 		writers.Put(w)
 		return
@@ -102,11 +102,11 @@ func (c *conn) flushBlocking() {
 				c.took(n)
 			}
 			if err != nil {
-				c.session.Wrote(&c.cursor, n, len(b))
+				c.session().Wrote(&c.cursor, n, len(b))
 				c.cut()
 				return
 			}
-			b = c.session.Next(&c.cursor, n, n, w.buf[:0])
+			b = c.session().Next(&c.cursor, n, n, w.buf[:0])
 			c.wake()
 		}
 		c.flushing.Store(false)

@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // MaxAhead is the number of control frames that may wait in front of data.
 const MaxAhead = 16
 
@@ -11,6 +13,10 @@ const (
 	Plain      Kind = iota
 	Pong            // of a pong only the newest is worth sending
 	SocketPong      // the WebSocket pong, likewise
+	Groups          // the newest list of groups says it all
+	Acked           // an acknowledgement covers the earlier ones
+
+	stale // what a replaced socket had begun to write
 )
 
 type control struct {
@@ -35,8 +41,12 @@ type place struct {
 	ahead int    // control frames done, from the front of each list
 	order int
 	// frames and bytes first written on the way here
-	frames, bytes int
-	piece         piece // what is under way when off > 0
+	frames, bytes       int
+	ownFrames, ownBytes int
+	// of the declaration of a hole under way: its last number and reason
+	gapTo  uint64
+	reason Reason
+	piece  piece // what is under way when off > 0
 }
 
 // closing says where the close frame stands; nothing is queued behind it.
@@ -58,6 +68,7 @@ type Cursor struct {
 
 	at, to  place
 	flying  bool
+	flown   int // bytes of the write under way
 	closing closing
 	closed  bool // the close frame was written
 	ahead   []control
@@ -109,12 +120,26 @@ func (c *Cursor) Closing() bool { return c.closing != open }
 func (c *Cursor) Closed() bool { return c.closed }
 
 // InOrder queues a control frame behind the frames queued so far, unnumbered
-// and without history.
-func (q *Queue) InOrder(c *Cursor, message []byte) {
+// and without history. One of a kind that only counts in its newest form takes
+// the earlier one's place away.
+func (q *Queue) InOrder(c *Cursor, kind Kind, message []byte) {
 	if c.closing != open {
 		return
 	}
-	c.order = append(c.order, control{data: message, at: q.next})
+	if kind != Plain {
+		taken := c.to.order
+		if c.to.off > 0 && c.to.piece == pieceOrder {
+			taken++
+		}
+		for i := taken; i < len(c.order); i++ {
+			if c.order[i].kind == kind {
+				c.bytes -= len(c.order[i].data)
+				c.order = slices.Delete(c.order, i, i+1)
+				break
+			}
+		}
+	}
+	c.order = append(c.order, control{data: message, at: q.next, kind: kind})
 	c.bytes += len(message)
 }
 
@@ -123,11 +148,14 @@ func (q *Queue) CloseAfter(c *Cursor, message []byte) {
 	if c.closing != open {
 		return
 	}
-	q.InOrder(c, message)
+	q.InOrder(c, Plain, message)
 	c.closing = closeAfter
 }
 
 // Full reports whether the socket should not be read until it took something.
 func (q *Queue) Full(c *Cursor) bool {
-	return len(c.ahead) >= MaxAhead || c.bytes > q.limits.UnsentBytes
+	if len(c.ahead) >= MaxAhead || c.bytes > q.limits.UnsentBytes {
+		return true
+	}
+	return q.cursor == c && (q.ownFrames > max(q.limits.UnsentFrames, minOwn) || q.ownBytes > q.limits.UnsentBytes)
 }

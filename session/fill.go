@@ -23,7 +23,7 @@ func (q *Queue) Fill(c *Cursor, dst []byte) []byte {
 			}
 		}
 		if len(dst) > start {
-			c.to, c.flying = p, true
+			c.to, c.flying, c.flown = p, true, len(dst)-start
 			return dst
 		}
 		holes := p.next != c.at.next
@@ -36,12 +36,24 @@ func (q *Queue) Fill(c *Cursor, dst []byte) []byte {
 
 // Wrote says that the socket took n bytes of what Fill returned.
 func (q *Queue) Wrote(c *Cursor, n, of int) {
+	seam := q.seam(c)
 	c.flying = false
 	if n >= of {
 		q.commit(c, c.to)
-		return
+	} else {
+		q.firm = 0 // what was not taken may be dropped again
+		q.commit(c, q.walk(c, n))
 	}
-	q.commit(c, q.walk(c, n))
+	q.ring.join(seam)
+}
+
+// seam returns the number in front of which holes were kept apart for a write
+// under way, 0 = there is none.
+func (q *Queue) seam(c *Cursor) uint64 {
+	if q.cursor != c {
+		return 0
+	}
+	return q.sealed()
 }
 
 // Flying reports whether something is between Fill and Wrote.
@@ -55,14 +67,14 @@ func (q *Queue) choose(c *Cursor, p *place, ahead, order int) (piece, bool) {
 		return p.piece, true
 	case p.ahead < ahead:
 		return pieceAhead, true
-	case c.closing == closeNow:
+	case c.closing == closeNow && ahead == len(c.ahead): // not when it came after the write began
 		return 0, false
-	case p.order < order && (!q.admitted || c.order[p.order].at <= p.next):
+	case p.order < order && (!q.admitted || q.cursor != c || p.next >= min(c.order[p.order].at, q.end())):
 		return pieceOrder, true
 	case c.closing == closeAfter && p.order == len(c.order):
 		return 0, false
 	}
-	return pieceRing, q.admitted && q.cursor == c && p.next < q.next
+	return pieceRing, q.admitted && q.cursor == c && p.next < q.end()
 }
 
 // fillControl copies the next control frame of one list. more is false when dst
@@ -88,7 +100,7 @@ func fillControl(c *Cursor, p *place, kind piece, dst []byte, start int) (_ []by
 
 // fillRing copies frames of the ring up to the next control frame in order.
 func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, more bool) {
-	stop := q.next
+	stop := q.end()
 	if p.order < len(c.order) {
 		stop = min(stop, c.order[p.order].at)
 	}
@@ -98,7 +110,13 @@ func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, 
 	for i := q.ring.find(p.next); p.next < stop; i++ {
 		r := q.ring.at(i)
 		if r.batch == nil {
-			p.next = r.end()
+			if !q.gaps {
+				p.next = r.end()
+				continue
+			}
+			if dst, more = q.fillGap(p, r, dst, start); !more {
+				return dst, false
+			}
 			continue
 		}
 		frames := r.batch.frames[r.first : r.first+r.count]
@@ -123,68 +141,133 @@ func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, 
 				}
 				p.off = 0
 			}
-			q.pass(p, f)
+			q.pass(p, r.batch, f)
 		}
 	}
 	return dst, true
 }
 
-// pass moves p behind frame f.
-func (q *Queue) pass(p *place, f *Frame) {
-	if p.next > q.written {
+// MaxGap is the most bytes that one declaration of a hole takes.
+const MaxGap = 256
+
+// gap appends the declaration of the hole that p stands in, and notes what it
+// says: the hole may grow while a part of it is written.
+func (q *Queue) gap(p *place, r *run, dst []byte) []byte {
+	if p.off == 0 {
+		p.gapTo, p.reason = min(r.end(), q.end())-1, Reason(r.first)
+	}
+	return q.limits.Gap(dst, p.next, p.gapTo, p.reason)
+}
+
+// fillGap copies the declaration of a hole in place of its numbers.
+func (q *Queue) fillGap(p *place, r *run, dst []byte, start int) (_ []byte, more bool) {
+	var tmp [MaxGap]byte
+	message := q.gap(p, r, tmp[:0])
+	rest, room := message[p.off:], cap(dst)-len(dst)
+	if len(rest) > room {
+		if p.off == 0 && len(dst) > start {
+			p.gapTo = 0
+			return dst, false
+		}
+		p.off, p.piece = p.off+room, pieceRing
+		return append(dst, rest[:room]...), false
+	}
+	p.next = p.gapTo + 1
+	p.off, p.gapTo = 0, 0
+	return append(dst, rest...), true
+}
+
+// pass moves p behind frame f of batch b.
+func (q *Queue) pass(p *place, b *Batch, f *Frame) {
+	switch {
+	case p.next <= q.written:
+	case b.own:
+		p.ownFrames++
+		p.ownBytes += f.Size()
+	default:
 		p.frames++
 		p.bytes += f.Size()
 	}
 	p.next++
 }
 
-// walk returns the place n bytes after the cursor, on the way Fill went.
-func (q *Queue) walk(c *Cursor, n int) place {
-	p := c.at
-	ahead, order := c.to.ahead, c.to.order
+// begun returns how many control frames of each list the write under way has
+// begun.
+func (c *Cursor) begun() (ahead, order int) {
+	ahead, order = c.to.ahead, c.to.order
 	if c.to.off > 0 && c.to.piece == pieceAhead {
 		ahead++
 	}
 	if c.to.off > 0 && c.to.piece == pieceOrder {
 		order++
 	}
+	return ahead, order
+}
+
+// walk returns the place n bytes after the cursor, on the way Fill went.
+func (q *Queue) walk(c *Cursor, n int) place {
+	p := c.at
+	ahead, order := c.begun()
 	for n > 0 {
 		kind, ok := q.choose(c, &p, ahead, order)
 		if !ok {
-			return c.to // the cursor was replaced meanwhile
+			return c.to
 		}
-		var f *Frame
-		var size int
-		switch kind {
-		case pieceAhead:
-			size = len(c.ahead[p.ahead].data)
-		case pieceOrder:
-			size = len(c.order[p.order].data)
-		default:
-			r := q.ring.at(q.ring.find(p.next))
-			if r.batch == nil {
-				p.next = r.end()
-				continue
-			}
-			f = r.batch.Frame(int(r.first) + int(p.next-r.num))
-			size = f.writtenSize(q.trailers)
+		size, ok := q.size(c, &p, kind)
+		if !ok {
+			continue
 		}
 		if n < size-p.off {
 			p.off, p.piece = p.off+n, kind
 			return p
 		}
 		n -= size - p.off
-		p.off = 0
-		switch kind {
-		case pieceAhead:
-			p.ahead++
-		case pieceOrder:
-			p.order++
-		default:
-			q.pass(&p, f)
-		}
+		q.skip(c, &p, kind)
+	}
+	if p.off == 0 {
+		p.gapTo = 0
 	}
 	return p
+}
+
+// size returns the bytes of the message that p stands in. false: it stood in a
+// hole that is not declared, and moved on.
+func (q *Queue) size(c *Cursor, p *place, kind piece) (int, bool) {
+	switch kind {
+	case pieceAhead:
+		return len(c.ahead[p.ahead].data), true
+	case pieceOrder:
+		return len(c.order[p.order].data), true
+	}
+	r := q.ring.at(q.ring.find(p.next))
+	switch {
+	case r.batch != nil:
+		return r.batch.Frame(int(r.first) + int(p.next-r.num)).writtenSize(q.trailers), true
+	case !q.gaps:
+		p.next = r.end()
+		return 0, false
+	}
+	var tmp [MaxGap]byte
+	return len(q.gap(p, r, tmp[:0])), true
+}
+
+// skip moves p behind the message it stands in, which size has looked at.
+func (q *Queue) skip(c *Cursor, p *place, kind piece) {
+	p.off = 0
+	switch kind {
+	case pieceAhead:
+		p.ahead++
+	case pieceOrder:
+		p.order++
+	default:
+		if p.gapTo > 0 {
+			p.next = p.gapTo + 1
+			p.gapTo = 0
+			return
+		}
+		r := q.ring.at(q.ring.find(p.next))
+		q.pass(p, r.batch, r.batch.Frame(int(r.first)+int(p.next-r.num)))
+	}
 }
 
 // commit moves the cursor to p.
@@ -193,25 +276,42 @@ func (q *Queue) commit(c *Cursor, p place) {
 		c.bytes -= len(c.order[i].data)
 	}
 	c.ahead, c.order = shift(c.ahead, p.ahead), shift(c.order, p.order)
-	frames, bytes := p.frames, p.bytes
-	p.ahead, p.order, p.frames, p.bytes = 0, 0, 0, 0
+	went := p
+	p.ahead, p.order, p.frames, p.bytes, p.ownFrames, p.ownBytes = 0, 0, 0, 0, 0, 0
 	c.at, c.to = p, p
+	if q.cursor != c {
+		c.dropStale()
+	}
 	c.closed = c.closing == closeNow && len(c.ahead) == 0 || c.closing == closeAfter && len(c.order) == 0
 	if q.cursor != c || !q.admitted {
 		return
 	}
-	if p.next-1 > q.written {
-		q.written = p.next - 1
-		q.unsentFrames -= frames
-		q.unsentBytes -= bytes
-		q.keptBytes += bytes
-	}
+	q.advance(&went)
 	if c.rewind > 0 && (c.at.off == 0 || c.at.piece != pieceRing) {
 		c.at.next, c.to.next = c.rewind, c.rewind
 		c.rewind = 0
 	}
+	if q.late != nil {
+		q.withdrawLate() // before a replay is promised
+	}
 	q.answerWaiting(c)
 	q.trim()
+}
+
+// advance notes what was first written on the way to p.
+func (q *Queue) advance(p *place) {
+	if p.next-1 > q.written {
+		q.written = p.next - 1
+		q.unsentFrames -= p.frames
+		q.unsentBytes -= p.bytes
+		q.ownFrames -= p.ownFrames
+		q.ownBytes -= p.ownBytes
+		q.keptBytes += p.bytes + p.ownBytes
+		q.stats.Written += uint64(p.frames + p.ownFrames)
+	}
+	if p.next >= q.mark {
+		q.mark = q.next
+	}
 }
 
 // shift takes n frames off the front and holds no memory for an empty list.

@@ -15,6 +15,9 @@ type Frame struct {
 	// Ref and Offset are the frame's position in a topic, written as a trailer
 	// for clients that asked for positions. Ref 0 = no position.
 	Ref, Offset uint64
+	// Target tells apart whom frames were published to: only those of one target
+	// supersede each other, and all of one can be withdrawn.
+	Target uint64
 
 	data []byte // WebSocket header, wire frame
 	sum  int    // bytes of its batch up to and including this frame
@@ -108,41 +111,4 @@ func (f *Frame) appendPart(dst []byte, number uint64, trailer bool, off, room in
 		}
 	}
 	return dst
-}
-
-// Batch is an immutable sequence of frames that rings refer to.
-type Batch struct {
-	frames []Frame
-}
-
-// MaxBatch is the most frames of one batch: a receiver that keeps one frame of a
-// batch keeps all of it alive.
-const MaxBatch = 256
-
-// NewBatch makes a batch of at most MaxBatch frames. It takes the slice over.
-func NewBatch(frames []Frame) *Batch {
-	sum := 0
-	for i := range frames {
-		sum += len(frames[i].data)
-		frames[i].sum = sum
-	}
-	return &Batch{frames: frames}
-}
-
-// Len returns the number of frames.
-func (b *Batch) Len() int { return len(b.frames) }
-
-// Frame returns frame i.
-func (b *Batch) Frame(i int) *Frame { return &b.frames[i] }
-
-// bytes returns the bytes of n frames from first on.
-func (b *Batch) bytes(first, n int) int {
-	if n == 0 {
-		return 0
-	}
-	total := b.frames[first+n-1].sum
-	if first > 0 {
-		total -= b.frames[first-1].sum
-	}
-	return total
 }

@@ -1,13 +1,20 @@
 package session
 
-// Policy says what happens when more is unsent than the bounds allow.
+import (
+	"sync/atomic"
+
+	"github.com/ignex/nova/wire"
+)
+
+// Policy says what happens when more is unsent than the bounds allow, with frames
+// whose event has no class of its own.
 type Policy uint8
 
-// The policies. Events may have a class of their own.
+// The policies.
 const (
-	DropOldest Policy = iota
-	DropNewest
-	Disconnect
+	DropOldest Policy = iota // they are like class drop
+	DropNewest               // the new one is dropped when nothing else can be
+	Disconnect               // they are like class must
 )
 
 // Limits are the bounds of a queue and what it needs from outside. Many queues
@@ -22,10 +29,44 @@ type Limits struct {
 	Numbered   bool // stamp delivery numbers
 	// Resumed encodes the answer to a resume as one WebSocket message.
 	Resumed func(ok bool, from uint64) []byte
+	// Gap appends one WebSocket message that declares the numbers from..to lost.
+	// Its length is always the same, at most MaxGap.
+	Gap func(dst []byte, from, to uint64, reason Reason) []byte
+	// Key returns what tells the values of a frame of class latest apart, its event
+	// included; "" = it has no key and is like class drop. nil: none has.
+	Key func(f *Frame) string
+	// Held counts the bytes of all batches that queues hold, each once. nil: not
+	// counted.
+	Held *atomic.Int64
 }
 
-// Queue is the delivery state of one session. One lock of the caller guards a
-// queue and its cursor.
+// Stats count the frames that went through a queue, each once: Numbered is the
+// sum of all others. What is written again counts only the first time.
+type Stats struct {
+	Numbered   uint64
+	Written    uint64
+	Superseded uint64
+	Dropped    uint64 // by policy
+	Withdrawn  uint64
+	Discarded  uint64 // unsent when the session broke or ended
+	HandedOver uint64 // moved to another node with their session
+	Unsent     uint64
+}
+
+// Add sums up.
+func (s *Stats) Add(o Stats) {
+	s.Numbered += o.Numbered
+	s.Written += o.Written
+	s.Superseded += o.Superseded
+	s.Dropped += o.Dropped
+	s.Withdrawn += o.Withdrawn
+	s.Discarded += o.Discarded
+	s.HandedOver += o.HandedOver
+	s.Unsent += o.Unsent
+}
+
+// Queue is the delivery state of one session, with a socket or without. One lock
+// of the caller guards a queue and its cursor.
 //
 // Invariants: lost ≤ written < next; the ring holds exactly lost+1 … next−1;
 // unsent counts and kept bytes count frames, never holes; nothing at or after
@@ -38,29 +79,46 @@ type Queue struct {
 	// written is the highest number that went to a socket whole, or a hole the
 	// writer has passed.
 	written  uint64
-	lastHole uint64 // highest number that was dropped
+	acked    uint64 // the client has everything up to here
+	lastHole uint64 // highest number that has no frame
+	late     []withdrawal
 
-	unsentFrames int
+	// mark freezes the order in front of it: only frames from mark on are
+	// superseded. It moves to the end whenever the writer has passed it, so each
+	// turn of the queue carries a key at most once, and carries it.
+	mark       uint64
+	lastLatest uint64 // highest number of class latest
+	conflated  uint64 // next when superseded frames were looked for last
+	firm       uint64 // no victim stands between the cursor and here
+	stop       uint64 // broken: numbers from here on are not written
+
+	unsentFrames int // of data
 	unsentBytes  int
+	ownFrames    int // of the protocol itself, outside the bounds of data
+	ownBytes     int
 	keptBytes    int
 	keepFrames   int // at most limits.KeepFrames, less when memory is short
+	stats        Stats
 
 	cursor   *Cursor // the one socket that may move the state
 	admitted bool
 	broken   bool
 	trailers bool
+	gaps     bool // holes are declared
 }
 
 // Init prepares a queue whose first frame gets number 1.
 func (q *Queue) Init(limits *Limits) {
-	*q = Queue{limits: limits, next: 1, keepFrames: limits.KeepFrames}
+	*q = Queue{limits: limits, next: 1, mark: 1, keepFrames: limits.KeepFrames, ring: ring{held: limits.Held}}
 }
 
 // Admit opens the queue: nothing is numbered before. next is the number of the
-// first frame; trailers says whether the client wants topic positions.
-func (q *Queue) Admit(next uint64, trailers bool) {
-	q.admitted, q.trailers = true, trailers
-	q.next, q.written, q.lost = next, next-1, next-1
+// first frame; trailers says whether the client wants topic positions, gaps
+// whether it wants holes declared.
+func (q *Queue) Admit(next uint64, trailers, gaps bool) {
+	q.admitted, q.trailers, q.gaps = true, trailers, gaps && q.limits.Numbered
+	q.next, q.written, q.lost, q.acked = next, next-1, next-1, next-1
+	q.mark, q.conflated, q.firm = next, next, next
 	if q.cursor != nil {
 		q.cursor.at.next, q.cursor.to.next = next, next
 	}
@@ -69,25 +127,19 @@ func (q *Queue) Admit(next uint64, trailers bool) {
 // Admitted reports whether the queue takes frames.
 func (q *Queue) Admitted() bool { return q.admitted }
 
-// Attach makes c the only cursor that moves the queue.
-func (q *Queue) Attach(c *Cursor) {
-	q.cursor = c
-	c.at.next, c.to.next = q.written+1, q.written+1
-}
-
-// Detach takes the cursor away; what it does from now on changes nothing.
-func (q *Queue) Detach(c *Cursor) {
-	if q.cursor == c {
-		q.cursor = nil
-	}
-}
-
 // Broken reports whether a frame that may not be lost silently was refused. The
 // connection has to be closed as a slow consumer.
 func (q *Queue) Broken() bool { return q.broken }
 
 // Unsent returns the frames and bytes no socket has taken yet.
-func (q *Queue) Unsent() (frames, bytes int) { return q.unsentFrames, q.unsentBytes }
+func (q *Queue) Unsent() (frames, bytes int) {
+	return q.unsentFrames + q.ownFrames, q.unsentBytes + q.ownBytes
+}
+
+// Room returns the frames and bytes of data that can be added within the bounds.
+func (q *Queue) Room() (frames, bytes int) {
+	return max(q.limits.UnsentFrames-q.unsentFrames, 0), max(q.limits.UnsentBytes-q.unsentBytes, 0)
+}
 
 // Written returns the highest number a socket took whole.
 func (q *Queue) Written() uint64 { return q.written }
@@ -95,13 +147,20 @@ func (q *Queue) Written() uint64 { return q.written }
 // Last returns the number given last.
 func (q *Queue) Last() uint64 { return q.next - 1 }
 
+// Stats returns the counts so far.
+func (q *Queue) Stats() Stats {
+	s := q.stats
+	s.Unsent = uint64(q.unsentFrames + q.ownFrames)
+	return s
+}
+
 // SetKeep lowers the number of written frames kept, when many sessions share
 // the memory. It takes effect with the next write.
 func (q *Queue) SetKeep(frames int) { q.keepFrames = min(frames, q.limits.KeepFrames) }
 
-// Append numbers and queues count frames of a batch from first on, then applies
-// the policy. It returns how many frames were dropped, of this or older batches.
-// It is the only place that gives numbers.
+// Append numbers and queues count frames of a batch from first on, then sees to
+// the bounds. It returns how many frames were given up for them, of this or older
+// batches. It is the only place that gives numbers.
 func (q *Queue) Append(b *Batch, first, count int) (dropped int) {
 	if !q.admitted || q.broken || count == 0 {
 		return 0
@@ -110,89 +169,98 @@ func (q *Queue) Append(b *Batch, first, count int) (dropped int) {
 	if last >= 0 && q.ring.at(last).batch == b && int(q.ring.at(last).first+q.ring.at(last).count) == first {
 		q.ring.at(last).count += uint32(count)
 	} else {
-		q.ring.push(run{batch: b, num: q.next, count: uint32(count), first: uint32(first)})
+		q.ring.add(run{batch: b, num: q.next, count: uint32(count), first: uint32(first)})
 	}
 	q.next += uint64(count)
-	q.unsentFrames += count
-	q.unsentBytes += b.bytes(first, count)
+	q.stats.Numbered += uint64(count)
+	if b.classes&(1<<wire.DeliverLatest) != 0 {
+		q.lastLatest = q.next - 1
+	}
+	q.count(b, count, b.bytes(first, count))
+	if q.ownFrames > 2*max(q.limits.UnsentFrames, minOwn) {
+		return q.Break() // nobody reads, and joins go on and on
+	}
 	if !q.over() {
 		return 0
 	}
-	switch q.limits.Policy {
-	case DropNewest:
-		return q.dropNewest(count)
-	case Disconnect:
-		return q.Break()
-	default:
-		return q.dropOldest(q.limits.UnsentFrames, q.limits.UnsentBytes)
-	}
+	return q.relieve(count)
 }
 
-// Break drops everything that no write has begun on, and refuses everything from
-// now on. It returns the number of frames dropped.
-func (q *Queue) Break() (dropped int) {
-	q.broken = true
-	return q.dropOldest(0, 0)
+// minOwn is the least bound for unsent frames of the protocol itself.
+const minOwn = 512
+
+// count moves the unsent counts by frames of a batch.
+func (q *Queue) count(b *Batch, frames, bytes int) {
+	if b.own {
+		q.ownFrames += frames
+		q.ownBytes += bytes
+		return
+	}
+	q.unsentFrames += frames
+	q.unsentBytes += bytes
 }
 
 func (q *Queue) over() bool {
 	return q.unsentFrames > q.limits.UnsentFrames || q.unsentBytes > q.limits.UnsentBytes
 }
 
-// free returns the first number that is in nobody's hands: unsent, and not in a
-// write that is under way.
+// end returns the number behind the last one that may be written.
+func (q *Queue) end() uint64 {
+	if q.broken {
+		return q.stop
+	}
+	return q.next
+}
+
+// sealed returns the first number that is in nobody's hands; those before it are
+// in a write that is under way.
+func (q *Queue) sealed() uint64 {
+	c := q.cursor
+	if c == nil || !c.flying && c.to.off == 0 {
+		return 0
+	}
+	switch {
+	case c.to.off == 0 || c.to.piece != pieceRing:
+		return c.to.next
+	case c.to.gapTo > 0:
+		return c.to.gapTo + 1
+	}
+	return c.to.next + 1
+}
+
+// free returns the first number that can still be taken out of the queue.
 func (q *Queue) free() uint64 {
-	n := q.written + 1
+	n := max(q.written+1, q.sealed())
 	if c := q.cursor; c != nil {
-		after := c.to.next
-		if c.to.off > 0 && c.to.piece == pieceRing {
-			after++
-		}
-		n = max(n, after)
+		n = max(n, c.to.next)
 	}
 	return n
 }
 
-// dropOldest drops from the oldest free frame on until the bounds hold.
-func (q *Queue) dropOldest(frames, bytes int) (dropped int) {
-	over := func(n, b int) bool { return q.unsentFrames-n > frames || q.unsentBytes-b > bytes }
-	for num := q.free(); num < q.next && over(0, 0); {
-		i := q.ring.find(num)
-		r := q.ring.at(i)
-		if r.batch == nil {
-			num = r.end()
-			continue
-		}
-		at, n := int(num-r.num), 1
-		for at+n < int(r.count) && over(n, r.bytes(at, n)) {
-			n++
-		}
-		q.drop(i, num, n)
-		num += uint64(n)
-		dropped += n
-	}
-	return dropped
-}
-
-// dropNewest drops from the end, of the count frames appended last.
-func (q *Queue) dropNewest(count int) (dropped int) {
-	for num := q.next - 1; q.over() && dropped < count; num-- {
-		q.drop(q.ring.find(num), num, 1)
-		dropped++
-	}
-	return dropped
-}
-
-func (q *Queue) drop(i int, num uint64, n int) {
+// drop makes a hole of n unsent numbers of run i from num on.
+func (q *Queue) drop(i int, num uint64, n int, reason Reason) {
 	r := q.ring.at(i)
-	q.unsentFrames -= n
-	q.unsentBytes -= r.bytes(int(num-r.num), n)
-	q.lastHole = max(q.lastHole, num+uint64(n)-1)
-	q.ring.hole(i, num, uint32(n))
+	q.count(r.batch, -n, -r.bytes(int(num-r.num), n))
+	switch reason {
+	case Superseded:
+		q.stats.Superseded += uint64(n)
+	case Withdrawn:
+		q.stats.Withdrawn += uint64(n)
+	default:
+		q.stats.Dropped += uint64(n)
+	}
+	q.makeHole(i, num, n, reason)
 }
 
-// trim gives up the oldest written frames beyond the bounds, never what the
-// cursor has yet to write.
+// makeHole leaves a hole alone that a write under way declares.
+func (q *Queue) makeHole(i int, num uint64, n int, reason Reason) {
+	q.lastHole = max(q.lastHole, num+uint64(n)-1)
+	left := num > q.sealed() || num <= q.cursor.at.next
+	q.ring.hole(i, num, uint32(n), reason, left)
+}
+
+// trim gives up the oldest written frames that the client has or that are beyond
+// the bounds, never what the cursor has yet to write.
 func (q *Queue) trim() {
 	limit := q.written
 	if c := q.cursor; c != nil {
@@ -201,8 +269,12 @@ func (q *Queue) trim() {
 			limit = min(limit, c.rewind-1)
 		}
 	}
+	acked := min(q.acked, limit)
 	for q.lost < limit {
 		over := int(q.written-q.lost) - q.keepFrames
+		if acked > q.lost {
+			over = max(over, int(acked-q.lost))
+		}
 		if over <= 0 && q.keptBytes <= q.limits.KeepBytes {
 			return
 		}
@@ -217,10 +289,60 @@ func (q *Queue) trim() {
 		}
 		q.keptBytes -= r.bytes(0, n)
 		q.lost += uint64(n)
-		r.num += uint64(n)
-		r.first += uint32(n)
-		if r.count -= uint32(n); r.count == 0 {
-			q.ring.popFront()
-		}
+		q.ring.cutFront(uint32(n))
 	}
+}
+
+// Ack says that the client has everything up to number n, which need not be kept
+// any more. false: n was never written.
+func (q *Queue) Ack(n uint64) bool {
+	most := q.written
+	if c := q.cursor; c != nil && c.flying {
+		most = max(most, c.to.next-1) // the socket may have it, and has not said so
+	}
+	if n > most {
+		return false
+	}
+	if n > q.acked {
+		q.acked = n
+		q.trim()
+	}
+	return true
+}
+
+// Break drops everything that no write has begun on, and refuses everything from
+// now on. It returns the number of frames dropped.
+func (q *Queue) Break() (dropped int) {
+	if q.broken {
+		return 0
+	}
+	q.stop = q.free()
+	q.broken = true
+	for num := q.stop; num < q.next; {
+		i := q.ring.find(num)
+		r := q.ring.at(i)
+		end := r.end()
+		if n := int(end - num); r.batch != nil {
+			q.count(r.batch, -n, -r.bytes(int(num-r.num), n))
+			q.makeHole(i, num, n, ByPolicy)
+			q.stats.Discarded += uint64(n)
+			dropped += n
+		}
+		num = end
+	}
+	return dropped
+}
+
+// End empties the queue for good. The cursor stays usable for control frames.
+func (q *Queue) End() {
+	if q.cursor != nil {
+		q.Detach(q.cursor)
+	}
+	q.Break()
+	q.stats.Discarded += uint64(q.unsentFrames + q.ownFrames)
+	q.unsentFrames, q.unsentBytes, q.ownFrames, q.ownBytes, q.keptBytes = 0, 0, 0, 0, 0
+	q.written, q.lost = q.next-1, q.next-1
+	q.stop = q.next
+	q.late = nil
+	q.ring.empty()
 }

@@ -3,6 +3,16 @@ package session
 // maxWaiting is the number of resumes that may wait behind a replay.
 const maxWaiting = 128
 
+// Kept reports whether everything after number n can be given again, with holes
+// declared.
+func (q *Queue) Kept(n uint64) bool {
+	return q.limits.Numbered && q.admitted && !q.broken && q.lost <= n && n <= q.written
+}
+
+// Whole reports whether everything after number n can be given again, without a
+// hole.
+func (q *Queue) Whole(n uint64) bool { return q.Kept(n) && q.lastHole <= n }
+
 // Resume answers a client that has everything up to number n, and sends the
 // frames after n again if all of them are still there. During a replay, or while
 // a write is under way, it waits its turn. It returns false when too many wait:
@@ -27,7 +37,7 @@ func (q *Queue) replaying(c *Cursor) bool { return c.rewind > 0 || c.at.next <= 
 // answer queues the outcome ahead of data and moves the cursor back. A frame
 // that is partly written is finished first.
 func (q *Queue) answer(c *Cursor, n uint64) {
-	ok := q.limits.Numbered && !q.broken && q.lost <= n && n <= q.written && q.lastHole <= n
+	ok := q.Whole(n)
 	var from uint64
 	if ok && n < q.written {
 		from = n + 1

@@ -1,12 +1,24 @@
 package session
 
+import "sync/atomic"
+
+// Reason says why a number has no frame any more; the values travel in nova.gap.
+type Reason uint32
+
+// The reasons. Of holes that were joined, the highest counts.
+const (
+	Superseded Reason = 1 + iota // a newer frame of the same key came after it
+	ByPolicy                     // the queue was full
+	Withdrawn                    // the client may not have it any more
+)
+
 // run is a piece of the ring: count frames of a batch from first on, or a hole.
 // 24 bytes: histories of many sessions consist of them.
 type run struct {
 	batch *Batch // nil = hole
 	num   uint64 // number of its first frame
 	count uint32
-	first uint32
+	first uint32 // of a hole: its Reason
 }
 
 func (r *run) end() uint64 { return r.num + uint64(r.count) }
@@ -25,6 +37,7 @@ type ring struct {
 	buf  []run
 	head int
 	n    int
+	held *atomic.Int64 // bytes of the batches in use, nil = not counted
 }
 
 func (q *ring) at(i int) *run { return &q.buf[(q.head+i)&(len(q.buf)-1)] }
@@ -35,6 +48,22 @@ func (q *ring) push(r run) {
 	}
 	q.n++
 	*q.at(q.n - 1) = r
+}
+
+// add puts a run of frames at the end and holds its batch.
+func (q *ring) add(r run) {
+	r.batch.hold(q.held, 1)
+	q.push(r)
+}
+
+// empty lets go of everything.
+func (q *ring) empty() {
+	for i := range q.n {
+		if b := q.at(i).batch; b != nil {
+			b.hold(q.held, -1)
+		}
+	}
+	*q = ring{held: q.held}
 }
 
 // insert puts r before run i.
@@ -56,14 +85,29 @@ func (q *ring) remove(i int) {
 
 // popFront takes the oldest run out and gives memory back when little is used.
 func (q *ring) popFront() {
+	if b := q.at(0).batch; b != nil {
+		b.hold(q.held, -1)
+	}
 	*q.at(0) = run{}
 	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.n--
 	switch {
 	case q.n == 0:
-		*q = ring{}
+		*q = ring{held: q.held}
 	case len(q.buf) > 16 && q.n <= len(q.buf)/4:
 		q.resize(len(q.buf) / 2)
+	}
+}
+
+// cutFront takes n numbers off the front of the oldest run.
+func (q *ring) cutFront(n uint32) {
+	r := q.at(0)
+	r.num += uint64(n)
+	if r.batch != nil {
+		r.first += n
+	}
+	if r.count -= n; r.count == 0 {
+		q.popFront()
 	}
 }
 
@@ -94,26 +138,49 @@ func (q *ring) find(num uint64) int {
 }
 
 // hole turns count numbers from num on, all in run i, into a hole, joined with
-// the holes beside it. The frames' memory is no longer held by this ring.
-func (q *ring) hole(i int, num uint64, count uint32) {
+// the holes beside it; with the one before only if left allows it. The frames'
+// memory is no longer held by this ring.
+func (q *ring) hole(i int, num uint64, count uint32, reason Reason, left bool) {
 	r := *q.at(i)
-	left := uint32(num - r.num)
-	right := r.count - left - count
-	h := run{num: num, count: count}
-	if left == 0 && i > 0 && q.at(i-1).batch == nil {
-		h.num, h.count = q.at(i-1).num, q.at(i-1).count+count
+	before := uint32(num - r.num)
+	after := r.count - before - count
+	h := run{num: num, count: count, first: uint32(reason)}
+	if left && before == 0 && i > 0 && q.at(i-1).batch == nil {
+		other := q.at(i - 1)
+		h.num, h.count, h.first = other.num, other.count+count, max(h.first, other.first)
 		q.remove(i - 1)
 		i--
 	}
-	if right == 0 && i+1 < q.n && q.at(i+1).batch == nil {
+	if after == 0 && i+1 < q.n && q.at(i+1).batch == nil {
 		h.count += q.at(i + 1).count
+		h.first = max(h.first, q.at(i+1).first)
 		q.remove(i + 1)
 	}
 	*q.at(i) = h
-	if right > 0 {
-		q.insert(i+1, run{batch: r.batch, num: num + uint64(count), count: right, first: r.first + left + count})
+	users := int32(-1)
+	if after > 0 {
+		users++
+		q.insert(i+1, run{batch: r.batch, num: num + uint64(count), count: after, first: r.first + before + count})
 	}
-	if left > 0 {
-		q.insert(i, run{batch: r.batch, num: r.num, count: left, first: r.first})
+	if before > 0 {
+		users++
+		q.insert(i, run{batch: r.batch, num: r.num, count: before, first: r.first})
 	}
+	r.batch.hold(q.held, users)
+}
+
+// join makes one of two holes that meet in front of number num.
+func (q *ring) join(num uint64) {
+	if q.n < 2 || num <= q.at(0).num || num >= q.at(q.n-1).end() {
+		return
+	}
+	i := q.find(num)
+	r := q.at(i)
+	if i == 0 || r.num != num || r.batch != nil || q.at(i-1).batch != nil {
+		return
+	}
+	left := q.at(i - 1)
+	left.count += r.count
+	left.first = max(left.first, r.first)
+	q.remove(i)
 }

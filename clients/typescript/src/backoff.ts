@@ -19,7 +19,10 @@ export class Backoff {
   /** Attempts since the last stable connection. */
   attempt = 0;
 
-  constructor(options: ReconnectOptions = {}, private readonly random: () => number = Math.random) {
+  readonly #random: () => number;
+
+  constructor(options: ReconnectOptions = {}, random: () => number = Math.random) {
+    this.#random = random;
     this.#initialMs = options.initialMs ?? 250;
     this.#maxMs = options.maxMs ?? 30_000;
     this.#stableMs = options.stableMs ?? 10_000;
@@ -29,7 +32,7 @@ export class Backoff {
   next(): number {
     const bound = Math.min(this.#maxMs, this.#initialMs * 2 ** this.attempt);
     this.attempt++;
-    return Math.round(bound * this.random());
+    return Math.round(bound * this.#random());
   }
 
   /** The longest delay. */

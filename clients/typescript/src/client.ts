@@ -1,7 +1,7 @@
 import * as control from "./control/index.js";
-import { NovaError } from "./error.js";
-import type { Gap } from "./gate.js";
-import { Listeners } from "./handlers.js";
+import { NovaError, reasonOf, threw } from "./error.js";
+import type { Gap, Hole } from "./gate.js";
+import { ANY, Handlers } from "./handlers.js";
 import type { Handle, Handler } from "./handlers.js";
 import { Inbox } from "./inbox.js";
 import type { Stats } from "./inbox.js";
@@ -9,13 +9,18 @@ import { Link } from "./link.js";
 import { checkName } from "./name.js";
 import type { Options } from "./options.js";
 import { SendQueue } from "./queue.js";
+import { Session } from "./session.js";
 import type { Status } from "./status.js";
 import { Topics } from "./topic.js";
 import type { SubscribeOptions, Subscription } from "./topic.js";
-import { EncodeError, Writer } from "./wire/index.js";
+import { Writer } from "./wire/index.js";
 import type { EventDescriptor } from "./wire/index.js";
 
+const SESSION = "session/1";
 const TOPICS = "topics/1";
+
+// By number on the wire.
+const REASONS: readonly Hole["reason"][] = ["lost", "superseded", "policy", "withdrawn", "cluster", "log"];
 
 /**
  * A client of one server. It keeps at most one socket, connects again after a
@@ -28,49 +33,65 @@ export class Client {
   readonly #queue: SendQueue;
   readonly #topics: Topics;
   readonly #writer = new Writer();
-  readonly #statusListeners = new Listeners<[Status]>();
-  readonly #errorListeners = new Listeners<[NovaError]>();
-  readonly #gapListeners = new Listeners<[Gap]>();
-  readonly #recoveredListeners = new Listeners<[boolean]>();
+  readonly #notices = new Handlers();
+  readonly #session = new Session((seq) => this.#control(control.novaAck, { seq }));
   readonly #ownGroups = new Set<string>();
-  #givenGroups = new Set<string>();
-  #caps: ReadonlySet<string> = new Set();
+  #givenGroups: readonly string[] = [];
+  #welcomeGroups: readonly string[] = [];
+  /**
+   * What the server was told of topics and groups, the newest of each, until it
+   * is known to have read it: told again when a session goes on.
+   */
+  readonly #told = new Map<string, { frame: Uint8Array; at: number }>();
+  /** Snapshots to ask for. */
+  readonly #asked = new Map<string, Uint8Array>();
+  #positions = false;
+  /** The connection takes what the application has to say. */
+  #ready = false;
   #id = "";
   #rttMs: number | undefined;
   /** A resume was asked for at connect, and is not answered yet. */
   #resuming = false;
 
+  readonly #options: Options;
+
   /** @throws NovaError when the address or an option cannot work */
-  constructor(url: string | URL, private readonly options: Options = {}) {
-    this.#queue = new SendQueue(options.queue);
-    this.#topics = new Topics({
-      join: (topic) => this.#control(control.subscribe, { topic }),
-      leave: (topic) => this.#control(control.unsubscribe, { topic }),
-      joinAt: (id, topic, epoch, offset) => this.#control(control.novaSubscribe, { id, topic, epoch, offset, limit: 0 }),
-      know: (event) => this.#inbox.know(event),
-      error: (e) => this.#report(e),
-    });
-    this.#inbox = new Inbox(options, this.#topics, {
-      error: (e) => this.#report(e),
-      gap: (gap) => this.#gapListeners.emit((cause) => this.#threw("onGap", cause), gap),
-      resume: (lastSeq) => this.#control(control.resume, { lastSeq }),
-    });
-    this.#link = new Link(url, options, {
+  constructor(url: string | URL, options: Options = {}) {
+    this.#options = options;
+    this.#queue = new SendQueue(options.queue, (frame) => this.#ready && this.#link.send(frame));
+    const events = {
+      tell: <T>(topic: string, event: EventDescriptor<T>, value: T) => this.#tell(`t${topic}`, event, value),
+      answered: (topic: string) => this.#told.delete(`t${topic}`),
+      know: (event: EventDescriptor<any>) => this.#inbox.know(event),
+      error: (e: NovaError) => this.#report(e),
+      gap: (gap: Hole) => this.#missing(gap),
+      resume: (lastSeq: number) => this.#control(control.resume, { lastSeq }),
+      violation: (what: string) => this.#violation(what),
       open: () => this.#opened(),
-      frame: (view) => this.#inbox.push(view),
-      text: () => this.#report(new NovaError("invalid", "the server sent a text message")),
+      frame: (view: DataView) => this.#inbox.push(view),
       ping: () => this.#control(control.ping, { ts: Date.now() }),
       lost: () => this.#lost(),
-      status: (status) => this.#changed(status),
-      error: (e) => this.#report(e),
+      status: (status: Status) => this.#changed(status),
+    };
+    this.#topics = new Topics(events);
+    this.#inbox = new Inbox(options, this.#session, this.#topics, events);
+    this.#link = new Link(url, options, events);
+    const on = this.#inbox.control.bind(this.#inbox);
+    on(control.hello, (m) => this.#hello(m));
+    on(control.welcome, (m) => this.#welcome(m));
+    on(control.pong, (m) => this.#pong(m));
+    on(control.resumed, (m) => this.#resumed(m));
+    on(control.novaSession, (m) => this.#attached(m));
+    on(control.novaGap, (m) => this.#gap(m));
+    on(control.novaAck, (m) => this.#queue.ack(m.seq) || this.#violation("acknowledged what was never sent"));
+    on(control.novaGoaway, (m) => this.#link.goaway(m.retryAfterMs));
+    on(control.novaGroups, (m) => (this.#givenGroups = m.groups));
+    on(control.novaSubscribed, (m) => this.#topics.subscribed(m));
+    on(control.novaUnsubscribed, (m) => this.#topics.unsubscribed(m));
+    on(control.novaRejected, (m) => {
+      this.#ownGroups.delete(m.group);
+      this.#topics.rejected(m);
     });
-    this.#inbox.control(control.hello, (m) => this.#hello(m));
-    this.#inbox.control(control.welcome, (m) => this.#welcome(m));
-    this.#inbox.control(control.pong, (m) => (this.#rttMs = Math.max(0, Date.now() - m.ts)));
-    this.#inbox.control(control.resumed, (m) => this.#resumed(m));
-    this.#inbox.control(control.novaSubscribed, (m) => this.#topics.subscribed(m));
-    this.#inbox.control(control.novaRejected, (m) => this.#topics.rejected(m));
-    this.#inbox.control(control.novaUnsubscribed, (m) => this.#topics.unsubscribed(m));
   }
 
   /** Where the client stands. */
@@ -83,9 +104,9 @@ export class Client {
     return this.#id;
   }
 
-  /** Groups this connection is in: those the server named and those joined since. */
+  /** Groups the client is in: those the server named, and where it does not tell changes those joined since. */
   get groups(): string[] {
-    return [...new Set([...this.#givenGroups, ...this.#ownGroups])];
+    return [...new Set([...this.#givenGroups, ...(this.#session.name === "" ? this.#ownGroups : [])])];
   }
 
   /** Round trip of the last ping in ms; undefined before the first pong. */
@@ -103,6 +124,7 @@ export class Client {
    * @throws NovaError failed_precondition after close
    */
   connect(): void {
+    this.#open();
     this.#link.start();
   }
 
@@ -111,14 +133,14 @@ export class Client {
     this.#link.close();
   }
 
-  /** Closes the socket and keeps everything else; `resume` connects again. */
+  /** Closes the socket and keeps everything else, the session too; `resume` connects again. */
   pause(): void {
     this.#link.pause();
   }
 
   /** Connects again after `pause`. */
   resume(): void {
-    this.#link.start();
+    this.connect();
   }
 
   /** Calls handler for every event of that kind. */
@@ -130,12 +152,12 @@ export class Client {
   /** Calls handler for the next event of that kind only. */
   once<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle {
     this.#inbox.know(event);
-    return this.#inbox.handlers.on(event, handler, true);
+    return this.#inbox.handlers.add(event.id, handler, true);
   }
 
   /** Takes a handler away, or all handlers of that event. */
   off<T>(event: EventDescriptor<T>, handler?: Handler<T>): void {
-    this.#inbox.handlers.off(event, handler);
+    this.#inbox.handlers.off(event.id, handler);
   }
 
   /**
@@ -143,15 +165,19 @@ export class Client {
    * schema knows is undefined; `meta.raw` holds their bytes.
    */
   onAny(handler: Handler<unknown>): Handle {
-    return this.#inbox.handlers.onAny(handler);
+    return this.#inbox.handlers.add(ANY, handler);
   }
 
   /**
-   * Sends an event. It waits, bounded, while there is no connection. The promise
-   * resolves when the frame was handed to a socket, which does not prove that it
-   * arrived. It may be ignored: failures go to onError too.
+   * Sends an event. It waits, bounded, while there is no connection. On servers
+   * with sessions it is handled once, over any number of reconnects, and the
+   * promise resolves when the server has acknowledged that, at most 2 s later; on
+   * others when a socket has the frame, which does not prove that it arrived. It
+   * may be ignored: failures go to onError too.
    * Rejects with NovaError invalid (the value does not fit), exhausted (too much
-   * waits), unavailable (no connection for too long) or cancelled (closed).
+   * waits), unavailable (no connection for too long), cancelled (closed before it
+   * was sent) or unknown_outcome (the session was lost before the server
+   * acknowledged it: handled or not, nobody can tell).
    */
   send<T>(event: EventDescriptor<T>, value: NoInfer<T>): Promise<void> {
     const sent = this.#post(event, value);
@@ -182,44 +208,47 @@ export class Client {
     checkName("group", group);
     this.#open();
     this.#ownGroups.add(group);
-    if (this.status.state === "connected") this.#control(control.joinGroup, { group });
+    this.#tell(`g${group}`, control.joinGroup, { group });
   }
 
   /** Leaves a server-side group. */
   leaveGroup(group: string): void {
     this.#ownGroups.delete(group);
-    this.#givenGroups.delete(group);
-    if (this.status.state === "connected") this.#control(control.leaveGroup, { group });
+    this.#givenGroups = this.#givenGroups.filter((g) => g !== group);
+    this.#tell(`g${group}`, control.leaveGroup, { group });
   }
 
   /**
-   * Asks for the retained events of a topic strictly after an offset.
+   * Asks for the retained events of a topic strictly after an offset, once there
+   * is a connection. Asked again before that, the last call counts.
    * @param fromSeq 0 = everything retained
-   * @throws NovaError invalid for a bad name
+   * @throws NovaError invalid for a bad name or number
    */
-  snapshot(topic: string, fromSeq = 0): Promise<void> {
+  snapshot(topic: string, fromSeq = 0): void {
     checkName("topic", topic);
-    return this.send(control.snapshotRequest, { topic, fromSeq });
+    this.#open();
+    this.#asked.set(topic, this.#encode(control.snapshotRequest, { topic, fromSeq }));
+    this.#ask();
   }
 
   /** Calls listener on every change of status. */
   onStatus(listener: (status: Status) => void): Handle {
-    return this.#statusListeners.add(listener);
+    return this.#notices.add("onStatus", listener);
   }
 
   /** Calls listener for everything that went wrong. Without one, console.error is used. */
   onError(listener: (error: NovaError) => void): Handle {
-    return this.#errorListeners.add(listener);
+    return this.#notices.add("onError", listener);
   }
 
-  /** Calls listener for delivery numbers that never arrived. */
+  /** Calls listener for what will never arrive; superseded events are no loss. */
   onGap(listener: (gap: Gap) => void): Handle {
-    return this.#gapListeners.add(listener);
+    return this.#notices.add("onGap", listener);
   }
 
-  /** Calls listener after a reconnect: true when nothing was missed meanwhile. */
+  /** Calls listener after a reconnect: true when everything missed follows or is told by onGap. */
   onRecovered(listener: (recovered: boolean) => void): Handle {
-    return this.#recoveredListeners.add(listener);
+    return this.#notices.add("onRecovered", listener);
   }
 
   #open(): void {
@@ -232,20 +261,16 @@ export class Client {
     try {
       return writer.frame(event.id, event.table, value);
     } catch (cause) {
-      const why = cause instanceof EncodeError ? cause.message : String(cause);
-      throw new NovaError("invalid", `event ${event.name}: ${why}`, { event: event.name, cause });
+      throw new NovaError("invalid", `event ${event.name}: ${reasonOf(cause)}`, { event: event.name, cause });
     }
   }
 
   async #post<T>(event: EventDescriptor<T>, value: T): Promise<void> {
     this.#open();
     const frame = this.#encode(event, value);
-    if (this.status.state === "connected" && this.#queue.length === 0) {
-      const waits = this.#link.buffered;
-      if (waits > 0 && waits + frame.length > this.#queue.maxBytes) {
-        throw new NovaError("exhausted", `${waits} bytes wait in the socket`, { event: event.name });
-      }
-      if (this.#link.send(frame)) return;
+    const waits = this.#link.buffered;
+    if (waits > 0 && waits + frame.length > this.#queue.maxBytes) {
+      throw new NovaError("exhausted", `${waits} bytes wait in the socket`, { event: event.name });
     }
     return this.#queue.push(frame);
   }
@@ -254,61 +279,141 @@ export class Client {
     this.#link.send(this.#encode(event, value));
   }
 
+  /** Tells the server about a topic or group, now or when it goes on. */
+  #tell<T>(key: string, event: EventDescriptor<T>, value: T): void {
+    const frame = this.#encode(event, value);
+    this.#told.delete(key); // the newest comes last
+    this.#told.set(key, { frame, at: Date.now() });
+    if (this.#ready) this.#link.send(frame);
+  }
+
+  #ask(): void {
+    if (!this.#ready) return;
+    for (const frame of this.#asked.values()) this.#link.send(frame);
+    this.#asked.clear();
+  }
+
   #opened(): void {
-    const { schema } = this.options;
-    const caps = schema === undefined ? [TOPICS] : [TOPICS, `schema/${schema.fingerprint}`];
+    const own = this.#schemaCap();
+    const caps = own === undefined ? [SESSION, TOPICS] : [SESSION, TOPICS, own];
     const lastSeq = this.#inbox.lastSeq;
-    this.#caps = new Set();
     this.#resuming = lastSeq > 0;
     this.#control(control.hello, { version: 2, caps, lastSeq });
   }
 
+  #schemaCap(): string | undefined {
+    const { schema } = this.#options;
+    return schema && `schema/${schema.fingerprint}`;
+  }
+
   #hello(m: control.Hello): void {
     if (m.version !== 2) return this.#link.stop(`wire version mismatch: the server has ${m.version}, want 2`);
-    this.#caps = new Set(m.caps);
-    const own = this.options.schema?.fingerprint;
-    const theirs = m.caps.filter((cap) => cap.startsWith("schema/"));
-    if (own !== undefined && theirs.length > 0 && !theirs.includes(`schema/${own}`)) {
-      this.#inbox.once("schema", () => new NovaError("failed_precondition", `the server has ${theirs.join(", ")}, this client schema/${own}; what they do not share is skipped`));
+    this.#positions = m.caps.includes(TOPICS);
+    const own = this.#schemaCap();
+    const theirs = m.caps.find((cap) => cap.startsWith("schema/"));
+    if (own !== undefined && theirs !== undefined && !m.caps.includes(own)) {
+      this.#inbox.once("schema", () => new NovaError("failed_precondition", `the server has ${theirs}, this client ${own}; what they do not share is skipped`));
     }
+    const s = this.#session;
+    s.on = m.caps.includes(SESSION);
+    if (!s.on) return;
+    this.#resuming = false;
+    this.#control(control.novaAttach, { session: s.name, lastSeq: s.last, topics: this.#positions ? this.#topics.cursors() : [] });
   }
 
   #welcome(m: control.Welcome): void {
     this.#id = m.clientId;
-    this.#givenGroups = new Set(m.groups);
-    this.#topics.restore(this.#caps.has(TOPICS));
-    for (const group of this.#ownGroups) this.#control(control.joinGroup, { group });
-    this.#queue.flush((frame) => this.#link.send(frame));
-    this.#link.welcomed();
+    this.#welcomeGroups = m.groups;
+    if (this.#session.on) return; // nova.session says who this is
+    const had = this.#session.name !== "";
+    this.#session.name = "";
+    this.#begin();
+    this.#start(0);
+    if (had) this.#notify("onRecovered", false);
+  }
+
+  /** The answer to attach, or the word that the session has changed. */
+  #attached(m: control.Session): void {
+    const s = this.#session;
+    const again = s.attached;
+    const had = s.name !== "";
+    if (!s.on) return;
+    if (!s.attach(m) || (m.recovered && !again && !this.#queue.ack(m.received))) return this.#violation("impossible nova.session");
+    this.#id = m.clientId;
+    if (!m.recovered) this.#begin();
+    else if (!again) for (const { frame } of this.#told.values()) this.#link.send(frame);
+    if (!again || !m.recovered) this.#start(m.heartbeatMs);
+    if (had) this.#notify("onRecovered", m.recovered);
+  }
+
+  /** A session begins, or a connection without one: nothing of the one before counts. */
+  #begin(): void {
+    this.#ready = true;
+    this.#queue.renew();
+    this.#givenGroups = this.#welcomeGroups;
+    this.#told.clear();
+    this.#topics.restore(this.#positions);
+    for (const group of this.#ownGroups) this.#tell(`g${group}`, control.joinGroup, { group });
+  }
+
+  /** The connection takes what waits. */
+  #start(heartbeatMs: number): void {
+    this.#ready = true;
+    this.#topics.recovered();
+    this.#ask();
+    this.#queue.start(this.#session.on);
+    this.#link.welcomed(heartbeatMs);
+  }
+
+  #gap({ topic, from, to, reason }: control.Gap): void {
+    const s = this.#session;
+    const gap = { topic, from, to, reason: REASONS[reason] ?? "lost" };
+    if (topic !== "") return this.#topics.gap(gap);
+    if (!s.attached) return;
+    const next = s.last + 1;
+    if (!s.push(from, to)) return this.#violation("nova.gap out of order");
+    this.#missing({ from: next, to, reason: gap.reason });
+    s.delivered();
+  }
+
+  #missing(gap: Hole): void {
+    if (gap.reason !== "superseded") this.#notify("onGap", gap);
+  }
+
+  #pong(m: control.Pong): void {
+    this.#rttMs = Math.max(0, Date.now() - m.ts);
+    for (const [key, { at }] of this.#told) if (at < m.ts) this.#told.delete(key);
   }
 
   #resumed(m: control.Resumed): void {
-    if (this.#resuming) {
-      this.#resuming = false;
-      this.#recoveredListeners.emit((cause) => this.#threw("onRecovered", cause), m.ok);
-    } else {
-      this.#inbox.resumed(m.ok);
-    }
+    if (this.#resuming) this.#notify("onRecovered", m.ok);
+    else this.#inbox.resumed(m.ok);
+    this.#resuming = false;
+  }
+
+  #violation(what: string): void {
+    this.#link.stop(`the server broke the protocol: ${what}`, 1002);
   }
 
   #lost(): void {
-    this.#topics.lost();
+    this.#ready = false;
+    this.#session.lost();
     this.#inbox.lost();
     this.#resuming = false;
   }
 
   #changed(status: Status): void {
-    if (status.state === "closed") this.#queue.clear(new NovaError("cancelled", `the client is closed: ${status.reason ?? ""}`));
-    this.#statusListeners.emit((cause) => this.#threw("onStatus", cause), status);
+    if (status.state === "closed") this.#queue.clear(`the client is closed: ${status.reason ?? ""}`);
+    this.#notify("onStatus", status);
   }
 
-  #threw(where: string, cause: unknown): void {
-    this.#report(new NovaError("internal", `a listener of ${where} threw: ${String(cause)}`, { cause }));
+  #notify(name: string, value: unknown): void {
+    this.#notices.dispatch(name, value, undefined, false, (cause) => this.#report(threw(`listener of ${name}`, cause)));
   }
 
   #report(e: NovaError): void {
-    if (this.#errorListeners.size === 0) console.error(e);
-    else this.#errorListeners.emit((cause) => console.error(cause), e);
+    if (this.#notices.wants("onError")) this.#notices.dispatch("onError", e, undefined, false, (cause) => console.error(cause));
+    else console.error(e);
   }
 }
 

@@ -15,15 +15,15 @@ export type Code =
   | "unauthenticated"
   | "unknown_outcome";
 
-// By number on the wire.
-const CODES: readonly (Code | undefined)[] = [
-  undefined, "cancelled", "unknown", "invalid", "deadline_exceeded", "not_found", "already_exists", "denied", "exhausted",
-  "failed_precondition", undefined, undefined, "unimplemented", "internal", "unavailable", undefined, "unauthenticated",
-];
+// By number on the wire; 0 is no error, "" are numbers without one.
+const CODES = /* #__PURE__ */ (
+  "unknown cancelled unknown invalid deadline_exceeded not_found already_exists denied exhausted failed_precondition" +
+  "   unimplemented internal unavailable  unauthenticated"
+).split(" ") as readonly Code[];
 
 /** Code of a number on the wire; "unknown" for numbers of a later protocol. */
 export function codeOf(number: number): Code {
-  return CODES[number] ?? "unknown";
+  return CODES[number] || "unknown";
 }
 
 /** What an error is about. */
@@ -43,8 +43,18 @@ export class NovaError extends Error {
   readonly topic: string | undefined;
 
   constructor(readonly code: Code, message: string, context: ErrorContext = {}) {
-    super(message, "cause" in context ? { cause: context.cause } : undefined);
+    super(message, context); // takes its cause only
     this.event = context.event;
     this.topic = context.topic;
   }
+}
+
+/** The message of what was thrown, whatever it is. */
+export function reasonOf(cause: unknown): string {
+  return String((cause as Error | undefined)?.message ?? cause);
+}
+
+/** An error of the application's code, which must not disturb others. */
+export function threw(what: string, cause: unknown, event?: string): NovaError {
+  return new NovaError("internal", `a ${what} threw: ${String(cause)}`, { event: event || undefined, cause });
 }

@@ -6,11 +6,23 @@ export interface GateOptions {
   timeoutMs?: number;
 }
 
-/** Delivery numbers that never arrived, both ends included. */
+/** What will never arrive: delivery numbers, or offsets of a topic; both ends included. */
 export interface Gap {
+  /** The numbers are offsets of this topic; undefined = delivery numbers. */
+  readonly topic?: string | undefined;
   readonly from: number;
   readonly to: number;
-  readonly reason: "lost";
+  /**
+   * policy: this client did not keep up · withdrawn: it may not have them any
+   * more · cluster: lost between servers · log: the topic's log lost them ·
+   * lost: the server does not say.
+   */
+  readonly reason: "policy" | "withdrawn" | "cluster" | "log" | "lost";
+}
+
+/** A gap, or numbers of which a newer value of the same key comes: no loss. */
+export interface Hole extends Omit<Gap, "reason"> {
+  readonly reason: Gap["reason"] | "superseded";
 }
 
 /** What the gate does with frames and what it asks for. */
@@ -39,7 +51,10 @@ export class GapGate<F> {
   /** Last number delivered or given up. */
   counter = 0;
 
-  constructor(options: GateOptions, private readonly events: GateEvents<F>) {
+  readonly #events: GateEvents<F>;
+
+  constructor(options: GateOptions, events: GateEvents<F>) {
+    this.#events = events;
     this.#maxPending = options.maxPending ?? 1024;
     this.#timeoutMs = options.timeoutMs ?? 5_000;
   }
@@ -57,7 +72,7 @@ export class GapGate<F> {
     if (seq <= this.counter || this.#pending.has(seq)) return;
     if (seq === this.counter + 1) {
       this.counter = seq;
-      this.events.deliver(frame);
+      this.#events.deliver(frame);
       this.#drain();
       return;
     }
@@ -65,7 +80,7 @@ export class GapGate<F> {
     if (this.#pending.size > this.#maxPending) return this.#giveUp();
     if (this.#timer === undefined) {
       this.#wait(true);
-      this.events.resume(this.counter);
+      this.#events.resume(this.counter);
     }
   }
 
@@ -80,7 +95,7 @@ export class GapGate<F> {
       const frame = this.#pending.get(this.counter + 1);
       if (frame === undefined) return;
       this.#pending.delete(++this.counter);
-      this.events.deliver(frame);
+      this.#events.deliver(frame);
     }
     this.#wait(false);
   }
@@ -91,9 +106,9 @@ export class GapGate<F> {
     this.#pending.clear();
     for (const [seq, frame] of held) {
       if (this.#fresh) return; // a handler closed the connection
-      if (seq > this.counter + 1) this.events.gap({ from: this.counter + 1, to: seq - 1, reason: "lost" });
+      if (seq > this.counter + 1) this.#events.gap({ from: this.counter + 1, to: seq - 1, reason: "lost" });
       this.counter = seq;
-      this.events.deliver(frame);
+      this.#events.deliver(frame);
     }
   }
 

@@ -6,7 +6,7 @@ export interface Meta {
   readonly event: string;
   /** Event id on the wire. */
   readonly id: number;
-  /** Delivery number of this connection; 0 = not numbered. */
+  /** Delivery number; 0 = not numbered. */
   readonly seq: number;
   /** Topic, when the server tells it. */
   readonly topic?: string;
@@ -25,10 +25,16 @@ export interface Handle {
 }
 
 /** Called for what a handler threw. */
-export type Thrown = (cause: unknown, meta: Meta) => void;
+export type Thrown = (cause: unknown) => void;
+
+/** An event id, or the name of a notice. */
+export type Key = number | string;
+
+/** In place of an event id: handlers of every event. */
+export const ANY = -1;
 
 interface Entry {
-  handler: Handler<any>;
+  handler: (value: any, meta: any) => void;
   once: boolean;
   active: boolean;
 }
@@ -40,101 +46,56 @@ const NONE: readonly Entry[] = [];
  * added during a dispatch does not run in it, one removed does not run any more.
  */
 export class Handlers {
-  readonly #byId = new Map<number, readonly Entry[]>();
-  #any: readonly Entry[] = NONE;
+  readonly #byKey = new Map<Key, readonly Entry[]>();
 
-  on<T>(event: EventDescriptor<T>, handler: Handler<T>, once = false): Handle {
+  on<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle {
+    return this.add(event.id, handler);
+  }
+
+  add(key: Key, handler: (value: any, meta: any) => void, once = false): Handle {
     const entry: Entry = { handler, once, active: true };
-    this.#byId.set(event.id, [...(this.#byId.get(event.id) ?? NONE), entry]);
-    return { off: () => this.#remove(event.id, (e) => e === entry) };
+    this.#byKey.set(key, [...this.#list(key), entry]);
+    return { off: () => this.#remove(key, (e) => e === entry) };
   }
 
-  onAny(handler: Handler<unknown>): Handle {
-    const entry: Entry = { handler, once: false, active: true };
-    this.#any = [...this.#any, entry];
-    return {
-      off: () => {
-        entry.active = false;
-        this.#any = this.#any.filter((e) => e !== entry);
-      },
-    };
-  }
-
-  /** Removes a handler, or all of the event. */
-  off<T>(event: EventDescriptor<T>, handler?: Handler<T>): void {
-    this.#remove(event.id, (e) => handler === undefined || e.handler === handler);
+  /** Removes a handler, or all of the key. */
+  off(key: Key, handler?: (value: any, meta: any) => void): void {
+    this.#remove(key, (e) => handler === undefined || e.handler === handler);
   }
 
   /** Removes every handler. */
   clear(): void {
-    for (const id of [...this.#byId.keys()]) this.#remove(id, () => true);
+    for (const key of [...this.#byKey.keys()]) this.off(key);
   }
 
-  /** Reports whether anyone would see the event. */
-  wants(id: number, any: boolean): boolean {
-    return (any && this.#any.length > 0) || this.#byId.has(id);
+  /** Reports whether anyone would be called. */
+  wants(key: Key): boolean {
+    return this.#byKey.has(key);
   }
 
-  /** Calls the event's handlers in the order they were added, then the others. */
-  dispatch(id: number, value: unknown, meta: Meta, any: boolean, thrown: Thrown): void {
-    const list = this.#byId.get(id);
-    const rest = any ? this.#any : NONE;
-    if (list !== undefined) {
+  /** Calls the handlers of a key in the order they were added, then, with any, those of every event. */
+  dispatch(key: Key, value: unknown, meta: Meta | undefined, any: boolean, thrown: Thrown): void {
+    const rest = any ? this.#list(ANY) : NONE;
+    for (const list of [this.#list(key), rest]) {
       for (const entry of list) {
-        if (entry.once && entry.active) this.#remove(id, (e) => e === entry, true);
-        this.#call(entry, value, meta, thrown);
+        if (!entry.active) continue;
+        if (entry.once) this.#remove(key, (e) => e === entry);
+        try {
+          entry.handler(value, meta);
+        } catch (cause) {
+          thrown(cause);
+        }
       }
     }
-    for (const entry of rest) this.#call(entry, value, meta, thrown);
   }
 
-  #call(entry: Entry, value: unknown, meta: Meta, thrown: Thrown): void {
-    if (!entry.active) return;
-    if (entry.once) entry.active = false;
-    try {
-      entry.handler(value, meta);
-    } catch (cause) {
-      thrown(cause, meta);
-    }
+  #list(key: Key): readonly Entry[] {
+    return this.#byKey.get(key) ?? NONE;
   }
 
-  #remove(id: number, match: (e: Entry) => boolean, keepActive = false): void {
-    const list = this.#byId.get(id) ?? NONE;
-    const left = list.filter((e) => {
-      if (!match(e)) return true;
-      if (!keepActive) e.active = false;
-      return false;
-    });
-    if (left.length > 0) this.#byId.set(id, left);
-    else this.#byId.delete(id);
-  }
-}
-
-/** Listeners of one kind of notice; one that throws does not stop the others. */
-export class Listeners<A extends unknown[]> {
-  #list: readonly ((...args: A) => void)[] = [];
-
-  get size(): number {
-    return this.#list.length;
-  }
-
-  add(listener: (...args: A) => void): Handle {
-    const own = (...args: A) => listener(...args);
-    this.#list = [...this.#list, own];
-    return {
-      off: () => {
-        this.#list = this.#list.filter((l) => l !== own);
-      },
-    };
-  }
-
-  emit(thrown: (cause: unknown) => void, ...args: A): void {
-    for (const listener of this.#list) {
-      try {
-        listener(...args);
-      } catch (cause) {
-        thrown(cause);
-      }
-    }
+  #remove(key: Key, match: (e: Entry) => boolean): void {
+    const left = this.#list(key).filter((e) => !match(e) || (e.active = false));
+    if (left.length > 0) this.#byKey.set(key, left);
+    else this.#byKey.delete(key);
   }
 }

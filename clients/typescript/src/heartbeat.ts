@@ -1,6 +1,6 @@
 /** When a silent connection counts as dead. */
 export interface HeartbeatOptions {
-  /** Time between two pings in ms. Default 15,000. */
+  /** Time between two pings in ms. Default what the server says, else 15,000. */
   intervalMs?: number;
   /** Silent intervals after which the connection is dead. Default 2. */
   misses?: number;
@@ -15,7 +15,7 @@ export interface HeartbeatOptions {
  * dispatched yet, so it only starts a probe.
  */
 export class Heartbeat {
-  readonly #intervalMs: number;
+  #intervalMs = 0;
   readonly #maxMisses: number;
   readonly #probeMs: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -24,17 +24,25 @@ export class Heartbeat {
   #missed = 0;
   #probing = false;
 
-  constructor(options: HeartbeatOptions, private readonly ping: () => void, private readonly dead: () => void) {
-    this.#intervalMs = options.intervalMs ?? 15_000;
+  readonly #options: HeartbeatOptions;
+  readonly #ping: () => void;
+  readonly #dead: () => void;
+
+  constructor(options: HeartbeatOptions, ping: () => void, dead: () => void) {
+    this.#options = options;
+    this.#ping = ping;
+    this.#dead = dead;
     this.#maxMisses = options.misses ?? 2;
     this.#probeMs = options.probeMs ?? 5_000;
   }
 
-  start(): void {
+  /** @param serverMs the server's wish for the interval in ms, 0 = none; the option wins */
+  start(serverMs: number): void {
+    this.#intervalMs = this.#options.intervalMs ?? (serverMs > 0 ? Math.max(serverMs, 1_000) : 15_000);
     this.#heard = true;
     this.#missed = 0;
     this.#wait(this.#intervalMs, false);
-    this.ping();
+    this.#ping();
   }
 
   stop(): void {
@@ -52,7 +60,7 @@ export class Heartbeat {
     if (this.#timer === undefined || this.#probing) return;
     this.#heard = false;
     this.#wait(this.#probeMs, true);
-    this.ping();
+    this.#ping();
   }
 
   #wait(ms: number, probing: boolean): void {
@@ -69,10 +77,10 @@ export class Heartbeat {
     else if (Date.now() - this.#due > waited / 2) return this.probe();
     else if (probed || ++this.#missed >= this.#maxMisses) {
       this.stop();
-      return this.dead();
+      return this.#dead();
     }
     this.#heard = false;
     this.#wait(this.#intervalMs, false);
-    this.ping();
+    this.#ping();
   }
 }

@@ -1,11 +1,12 @@
-import { NovaError } from "./error.js";
+import { NovaError, reasonOf, threw } from "./error.js";
 import { GapGate } from "./gate.js";
 import type { Gap } from "./gate.js";
-import { Handlers } from "./handlers.js";
+import { ANY, Handlers } from "./handlers.js";
 import type { Meta } from "./handlers.js";
 import type { Options } from "./options.js";
+import type { Session } from "./session.js";
 import type { Topic, Topics } from "./topic.js";
-import { DecodeError, FrameError, Reader, parseHeader, parseTrailer } from "./wire/index.js";
+import { FrameError, Reader, parseHeader, parseTrailer } from "./wire/index.js";
 import type { EventDescriptor, Header } from "./wire/index.js";
 
 /** Counters of received frames. */
@@ -26,6 +27,8 @@ export interface InboxEvents {
   error(e: NovaError): void;
   gap(gap: Gap): void;
   resume(lastSeq: number): void;
+  /** The server breaks the protocol. */
+  violation(what: string): void;
 }
 
 interface Numbered {
@@ -44,11 +47,18 @@ export class Inbox {
   readonly #told = new Set<string>();
   #unsafe: string[] = [];
 
-  constructor(options: Options, private readonly topics: Topics, private readonly events: InboxEvents) {
+  readonly #session: Session;
+  readonly #topics: Topics;
+  readonly #events: InboxEvents;
+
+  constructor(options: Options, session: Session, topics: Topics, events: InboxEvents) {
+    this.#session = session;
+    this.#topics = topics;
+    this.#events = events;
     this.#gate = new GapGate(options.gate ?? {}, {
       deliver: ({ view, header }) => this.#deliver(view, header),
-      resume: (lastSeq) => this.events.resume(lastSeq),
-      gap: (gap) => this.events.gap(gap),
+      resume: (lastSeq) => this.#events.resume(lastSeq),
+      gap: (gap) => this.#events.gap(gap),
     });
     this.#reader = new Reader(options.int64 === "error" ? undefined : (path) => this.#unsafe.push(path));
     for (const event of options.schema?.events ?? []) this.know(event);
@@ -83,7 +93,7 @@ export class Inbox {
   once(key: string, make: () => NovaError): void {
     if (this.#told.has(key)) return;
     this.#told.add(key);
-    this.events.error(make());
+    this.#events.error(make());
   }
 
   /** Takes one message. */
@@ -94,66 +104,64 @@ export class Inbox {
     try {
       header = parseHeader(view);
     } catch (cause) {
-      return this.#undecodable("", cause as FrameError);
+      return this.#undecodable("", cause);
     }
     if (header.seq === 0) return this.#deliver(view, header);
     if (header.seq === Infinity) return this.#undecodable("", new FrameError("size", "delivery number beyond 2^53"));
-    this.#gate.push(header.seq, { view, header });
+    if (!this.#session.on) return this.#gate.push(header.seq, { view, header });
+    if (!this.#session.attached) return;
+    if (!this.#session.push(header.seq, header.seq)) return this.#events.violation(`delivery number ${header.seq} out of order`);
+    this.#deliver(view, header);
+    this.#session.delivered();
   }
 
   #deliver(view: DataView, header: Header): void {
     const control = this.#controls.get(header.id);
     if (control === undefined) return this.#application(view, header);
-    const m = this.#decode(control.event, view, header);
-    if (m !== undefined) control.handle(m.value);
+    this.#decode(control.event, view, header, control.handle);
   }
 
   #application(view: DataView, header: Header): void {
-    let topic: Topic | undefined;
-    let meta: Meta;
-    const event = this.#known.get(header.id);
     const { id, seq } = header;
+    const event = this.#known.get(id);
+    const meta: { -readonly [K in keyof Meta]: Meta[K] } = { event: event?.name ?? "", id, seq };
+    let topic: Topic | undefined;
     if (header.trailer) {
       const { ref, offset } = parseTrailer(view, header);
-      topic = this.topics.find(ref);
-      if (topic === undefined || offset === Infinity || !this.topics.advance(topic, offset)) {
+      topic = this.#topics.find(ref);
+      if (topic === undefined || offset === Infinity || !this.#topics.advance(topic, offset)) {
         this.stats.stale++;
         return;
       }
-      meta = { event: event?.name ?? "", id, seq, topic: topic.name, offset };
-    } else {
-      meta = { event: event?.name ?? "", id, seq };
+      meta.topic = topic.name;
+      meta.offset = offset;
     }
     if (event === undefined) return this.#unknown(view, header, meta);
     const any = !event.internal;
-    const members = this.topics.audience(topic);
-    if (!this.handlers.wants(id, any) && !members.some((h) => h.wants(id, any))) return;
-    const decoded = this.#decode(event, view, header);
-    if (decoded === undefined) return;
-    const thrown = (cause: unknown) => this.#threw(event.name, cause);
-    this.handlers.dispatch(id, decoded.value, meta, any, thrown);
-    for (const handlers of members) handlers.dispatch(id, decoded.value, meta, any, thrown);
+    const all = [this.handlers, ...this.#topics.audience(topic)];
+    if (!all.some((h) => h.wants(id)) && !(any && this.handlers.wants(ANY))) return;
+    this.#decode(event, view, header, (value) => {
+      for (const h of all) h.dispatch(id, value, meta, any && h === this.handlers, (cause) => this.#threw(event.name, cause));
+    });
   }
 
   #unknown(view: DataView, header: Header, meta: Meta): void {
     this.stats.unknown++;
     const raw = new Uint8Array(view.buffer, view.byteOffset + header.start, header.end - header.start).slice();
     this.once(`id ${header.id}`, () => new NovaError("unimplemented", `unknown event id 0x${header.id.toString(16)}; is this schema older than the server's?`));
-    // No event has a negative id: only onAny handlers see it.
-    this.handlers.dispatch(-1, undefined, { ...meta, raw }, true, (cause) => this.#threw("", cause));
+    this.handlers.dispatch(ANY, undefined, { ...meta, raw }, false, (cause) => this.#threw("", cause));
   }
 
-  #decode<T>(event: EventDescriptor<T>, view: DataView, header: Header): { value: T } | undefined {
+  #decode<T>(event: EventDescriptor<T>, view: DataView, header: Header, then: (value: T) => void): void {
     let value: T;
     try {
       value = this.#reader.payload(view, header.start, header.end, event.table);
     } catch (cause) {
       this.#unsafe = [];
-      this.#undecodable(event.name, cause);
-      return undefined;
+      return this.#undecodable(event.name, cause);
     }
     if (this.#unsafe.length > 0) this.#warn(event.name);
-    return { value };
+    then(value);
   }
 
   #warn(event: string): void {
@@ -167,11 +175,11 @@ export class Inbox {
 
   #undecodable(event: string, cause: unknown): void {
     this.stats.undecodable++;
-    const what = cause instanceof DecodeError || cause instanceof FrameError ? cause.message : String(cause);
-    this.events.error(new NovaError("invalid", event === "" ? what : `event ${event}: ${what}`, { event: event || undefined, cause }));
+    const where = event && `event ${event}: `;
+    this.#events.error(new NovaError("invalid", where + reasonOf(cause), { event: event || undefined, cause }));
   }
 
   #threw(event: string, cause: unknown): void {
-    this.events.error(new NovaError("internal", `a handler of ${event || "onAny"} threw: ${String(cause)}`, { event: event || undefined, cause }));
+    this.#events.error(threw(`handler of ${event || "onAny"}`, cause, event));
   }
 }

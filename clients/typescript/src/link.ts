@@ -15,7 +15,6 @@ export interface LinkEvents {
   /** The socket is open: say hello. */
   open(): void;
   frame(view: DataView): void;
-  text(): void;
   /** Send a ping. */
   ping(): void;
   /** The socket that was open is gone. */
@@ -48,15 +47,22 @@ export class Link {
   /** A fresh token was taken because of a 4401 and is not accepted yet. */
   #renewed = false;
   #hurried = false;
+  /** The server asked to stay away so long, in ms. */
+  #away: number | undefined;
 
-  constructor(url: string | URL, private readonly options: Options, private readonly events: LinkEvents) {
+  readonly #options: Options;
+  readonly #events: LinkEvents;
+
+  constructor(url: string | URL, options: Options, events: LinkEvents) {
+    this.#options = options;
+    this.#events = events;
     this.#url = socketUrl(url);
     this.#Class = webSocketOf(options);
     this.#backoff = new Backoff(options.reconnect);
     this.#connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
     this.#heartbeat = new Heartbeat(
       options.heartbeat ?? {},
-      () => this.events.ping(),
+      () => this.#events.ping(),
       () => this.#fail(KEEP, "no answer"),
     );
   }
@@ -75,7 +81,6 @@ export class Link {
   }
 
   start(): void {
-    if (this.#current.state === "closed") throw new NovaError("failed_precondition", "the client is closed");
     if (this.#current.state !== "idle") return;
     this.#unwake ??= onWake(() => this.#wake());
     this.#set({ state: "connecting" });
@@ -85,6 +90,7 @@ export class Link {
   pause(): void {
     if (this.#current.state === "idle" || this.#current.state === "closed") return;
     this.#end(KEEP, "paused by the client");
+    this.#away = undefined;
     this.#set({ state: "idle", reason: "paused by the client" });
   }
 
@@ -94,18 +100,26 @@ export class Link {
   }
 
   /** Ends for good because of what the server said. */
-  stop(reason: string): void {
-    this.#finish(reason, undefined, 1000);
+  stop(reason: string, code = 1000): void {
+    this.#finish(reason, code === 1000 ? undefined : code, code);
   }
 
-  /** The server gave this connection its identity. */
-  welcomed(): void {
+  /** The server will close: the next attempt starts exactly so much later. */
+  goaway(ms: number): void {
+    this.#away = Math.min(ms, 2 ** 31 - 1); // more is at once to setTimeout
+  }
+
+  /**
+   * The server admitted this connection.
+   * @param heartbeatMs its wish for the heartbeat, 0 = none
+   */
+  welcomed(heartbeatMs: number): void {
     if (this.#current.state === "connected" || this.#socket === undefined) return;
     clearTimeout(this.#timer);
     this.#renewed = false;
     this.#hurried = false;
     this.#openedAt = Date.now();
-    this.#heartbeat.start();
+    this.#heartbeat.start(heartbeatMs);
     this.#set({ state: "connected" });
   }
 
@@ -116,7 +130,7 @@ export class Link {
       protocols = await this.#protocols();
     } catch (cause) {
       if (attempt !== this.#attempt) return;
-      this.events.error(new NovaError("unauthenticated", `the token option failed: ${String(cause)}`, { cause }));
+      this.#events.error(new NovaError("unauthenticated", `the token option failed: ${String(cause)}`, { cause }));
       return this.#retry(this.#backoff.next(), "no token", undefined);
     }
     if (attempt !== this.#attempt) return;
@@ -124,7 +138,7 @@ export class Link {
       this.#socket = new Socket(this.#Class, this.#url, protocols, {
         open: () => this.#open(),
         frame: (view) => this.#receive(view, attempt),
-        text: () => this.events.text(),
+        text: () => this.#events.error(new NovaError("invalid", "the server sent a text message")),
         close: (code, reason) => this.#closed(code, reason),
       });
     } catch (cause) {
@@ -134,19 +148,19 @@ export class Link {
   }
 
   async #protocols(): Promise<string[]> {
-    const token = await this.options.token?.();
+    const token = await this.#options.token?.();
     return token === undefined ? [] : ["nova.v2", `nova.token.${base64url(token)}`];
   }
 
   #open(): void {
     this.#opened = true;
-    this.events.open();
+    this.#events.open();
   }
 
   #receive(view: DataView, attempt: number): void {
     if (attempt !== this.#attempt) return;
     this.#heartbeat.alive();
-    this.events.frame(view);
+    this.#events.frame(view);
   }
 
   /** The socket closed by itself. */
@@ -158,7 +172,7 @@ export class Link {
     if (verdict === "stop") return this.#finish(text, code, undefined);
     if (verdict === "slow") return this.#retry(this.#backoff.full(), text, code);
     if (verdict === "token") {
-      if (this.#renewed || this.options.token === undefined) return this.#finish("unauthenticated", code, undefined);
+      if (this.#renewed || this.#options.token === undefined) return this.#finish("unauthenticated", code, undefined);
       this.#renewed = true;
       // At once, but not again and again when the server takes back what it accepted.
       const first = this.#backoff.attempt === 0;
@@ -174,7 +188,10 @@ export class Link {
     this.#retry(this.#backoff.next(), reason, undefined);
   }
 
-  #retry(delay: number, reason: string, code: number | undefined): void {
+  #retry(usual: number, reason: string, code: number | undefined): void {
+    const delay = this.#away ?? usual;
+    this.#hurried ||= this.#away !== undefined;
+    this.#away = undefined;
     this.#timer = setTimeout(() => void this.#dial(), delay);
     this.#set({ state: "reconnecting", reason, code, attempt: this.#backoff.attempt, retryInMs: delay });
   }
@@ -202,7 +219,7 @@ export class Link {
     this.#openedAt = 0;
     if (this.#opened) {
       this.#opened = false;
-      this.events.lost();
+      this.#events.lost();
     }
   }
 
@@ -218,12 +235,11 @@ export class Link {
 
   #set(status: Status): void {
     this.#current = status;
-    this.events.status(status);
+    this.#events.status(status);
   }
 }
 
 function base64url(text: string): string {
-  let binary = "";
-  for (const byte of utf8(text)) binary += String.fromCharCode(byte);
-  return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+  const coded = btoa(String.fromCharCode(...utf8(text)));
+  return coded.replace(/[+/=]/g, (c) => ({ "+": "-", "/": "_" })[c] ?? "");
 }

@@ -1,12 +1,13 @@
 import { NovaError } from "./error.js";
+import { stamp } from "./wire/index.js";
 
-/** Bounds of what waits for a connection. */
+/** Bounds of what waits for a connection or an acknowledgement. */
 export interface QueueOptions {
-  /** Frames. Default 1,024. */
+  /** Frames that wait for a connection. Default 1,024. */
   maxFrames?: number;
-  /** Bytes, also of what the socket has accepted but not sent. Default 1 MiB. */
+  /** Bytes, also of what the socket has accepted but not sent, or the server not acknowledged. Default 1 MiB. */
   maxBytes?: number;
-  /** Age in ms after which a waiting frame fails. Default 30,000. */
+  /** Age in ms after which a frame that waits for a connection fails. Default 30,000. */
   maxAgeMs?: number;
 }
 
@@ -17,79 +18,121 @@ interface Entry {
   fail: (e: NovaError) => void;
 }
 
-/** Frames that wait for a connection, in order. Refuses when full. */
+/**
+ * Frames on their way to the server, in order. Refuses when full. With a session
+ * each has a number and stays until the server has acknowledged it; after a loss
+ * those above what the server received are sent again. Without one a frame is
+ * done when a socket has it.
+ *
+ * Invariant: sent ≤ tried ≤ entries; with a session entry i has number acked+1+i.
+ */
 export class SendQueue {
-  readonly maxFrames: number;
   readonly maxBytes: number;
-  readonly maxAgeMs: number;
-  #entries: Entry[] = [];
+  readonly #maxFrames: number;
+  readonly #maxAgeMs: number;
+  readonly #entries: Entry[] = [];
   #bytes = 0;
+  #numbered = false;
+  #acked = 0;
+  /** Entries this connection has, and those any connection of the session had. */
+  #sent = 0;
+  #tried = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: QueueOptions = {}) {
-    this.maxFrames = options.maxFrames ?? 1024;
-    this.maxBytes = options.maxBytes ?? 1 << 20;
-    this.maxAgeMs = options.maxAgeMs ?? 30_000;
-  }
+  readonly #send: (frame: Uint8Array) => boolean;
 
-  get length(): number {
-    return this.#entries.length;
+  /** @param send hands a frame to the socket; false when there is none that is ready */
+  constructor(options: QueueOptions = {}, send: (frame: Uint8Array) => boolean) {
+    this.#send = send;
+    this.#maxFrames = options.maxFrames ?? 1024;
+    this.maxBytes = options.maxBytes ?? 1 << 20;
+    this.#maxAgeMs = options.maxAgeMs ?? 30_000;
   }
 
   /**
-   * Takes a frame; the promise settles when it was handed to a socket or given up.
+   * Takes a frame; the promise settles when it is done or given up.
    * @throws NovaError exhausted, when the queue is full
    */
   push(frame: Uint8Array): Promise<void> {
-    if (this.#entries.length >= this.maxFrames || this.#bytes + frame.length > this.maxBytes) {
-      throw new NovaError("exhausted", `the send queue is full (${this.#entries.length} frames, ${this.#bytes} bytes)`);
+    const waiting = this.#entries.length - this.#tried;
+    if (waiting >= this.#maxFrames || this.#bytes + frame.length > this.maxBytes) {
+      throw new NovaError("exhausted", `the send queue is full (${waiting} frames wait, ${this.#bytes} bytes)`);
     }
     return new Promise<void>((done, fail) => {
-      this.#entries.push({ frame, until: Date.now() + this.maxAgeMs, done, fail });
+      this.#entries.push({ frame, until: Date.now() + this.#maxAgeMs, done, fail });
       this.#bytes += frame.length;
-      this.#watch();
+      this.#flush();
     });
   }
 
-  /** Gives the frames to send, in order, until it returns false. */
-  flush(send: (frame: Uint8Array) => boolean): void {
-    let n = 0;
-    for (const entry of this.#entries) {
-      if (!send(entry.frame)) break;
-      entry.done();
-      n++;
+  /** A connection is ready: sends everything that it may not have. */
+  start(numbered: boolean): void {
+    this.#numbered = numbered;
+    this.#sent = 0;
+    this.#flush();
+  }
+
+  /** The server has everything up to seq; false when it cannot. */
+  ack(seq: number): boolean {
+    const n = seq - this.#acked;
+    if (n > this.#tried) return false;
+    for (let i = 0; i < n; i++) this.#entries[i]!.done();
+    if (n > 0) {
+      this.#drop(0, n);
+      this.#acked = seq;
+      this.#tried -= n;
+      this.#sent = Math.max(0, this.#sent - n);
     }
-    this.#drop(n);
+    return true;
   }
 
-  /** Fails everything that waits. */
-  clear(e: NovaError): void {
-    for (const entry of this.#entries) entry.fail(e);
-    this.#drop(this.#entries.length);
+  /** The session is lost: what the server may or may not have handled fails. */
+  renew(): void {
+    this.#fail(0, this.#tried, "unknown_outcome", "the session was lost before the server acknowledged it");
+    this.#acked = this.#sent = this.#tried = 0;
   }
 
-  #drop(n: number): void {
-    for (const entry of this.#entries.splice(0, n)) this.#bytes -= entry.frame.length;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  /** Fails everything. */
+  clear(why: string): void {
+    this.renew();
+    this.#fail(0, this.#entries.length, "cancelled", why);
+  }
+
+  #flush(): void {
+    for (let entry: Entry | undefined; (entry = this.#entries[this.#sent]) !== undefined; ) {
+      if (this.#numbered) stamp(entry.frame, this.#acked + this.#sent + 1);
+      if (!this.#send(entry.frame)) break;
+      if (this.#numbered) {
+        this.#tried = Math.max(this.#tried, ++this.#sent);
+      } else {
+        entry.done();
+        this.#drop(0, 1);
+      }
+    }
     this.#watch();
   }
 
-  /** One timer, for the oldest frame. */
+  #fail(from: number, n: number, code: "unknown_outcome" | "cancelled" | "unavailable", why: string): void {
+    for (const entry of this.#drop(from, n)) entry.fail(new NovaError(code, why));
+    this.#watch();
+  }
+
+  #drop(from: number, n: number): Entry[] {
+    const dropped = this.#entries.splice(from, n);
+    for (const entry of dropped) this.#bytes -= entry.frame.length;
+    return dropped;
+  }
+
+  /** One timer, for the oldest frame that was never sent. */
   #watch(): void {
-    const first = this.#entries[0];
-    if (first === undefined || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => this.#expire(), Math.max(0, first.until - Date.now()));
+    clearTimeout(this.#timer);
+    const first = this.#entries[this.#tried];
+    if (first !== undefined) this.#timer = setTimeout(() => this.#expire(), Math.max(0, first.until - Date.now()));
   }
 
   #expire(): void {
     const now = Date.now();
-    let n = 0;
-    for (const entry of this.#entries) {
-      if (entry.until > now) break;
-      entry.fail(new NovaError("unavailable", `no connection for ${this.maxAgeMs} ms; the frame was not sent`));
-      n++;
-    }
-    this.#drop(n);
+    const n = this.#entries.filter((entry, i) => i >= this.#tried && entry.until <= now).length;
+    this.#fail(this.#tried, n, "unavailable", `no connection for ${this.#maxAgeMs} ms; the frame was not sent`);
   }
 }

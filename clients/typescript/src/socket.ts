@@ -64,18 +64,17 @@ export class Socket {
   /** Closes, or ends the attempt: should it still open, it is closed then. */
   close(code: number, reason: string): void {
     this.#detach();
-    this.#ws.onopen = () => this.#ws.close(code, reason);
-    try {
-      this.#ws.close(code, reason);
-    } catch {
-      // Some classes refuse to close while connecting; onopen does it then.
+    this.#ws.onopen = () => this.close(code, reason);
+    // Browsers refuse codes of the protocol's own; some classes refuse while
+    // connecting, onopen does it then.
+    for (const c of [code, 1000]) {
+      try {
+        return this.#ws.close(c, reason);
+      } catch {}
     }
   }
 
   #detach(): void {
-    this.#ws.onopen = null;
-    this.#ws.onmessage = null;
-    this.#ws.onclose = null;
-    this.#ws.onerror = () => {};
+    this.#ws.onopen = this.#ws.onmessage = this.#ws.onclose = null;
   }
 }

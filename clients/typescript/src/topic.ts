@@ -1,5 +1,7 @@
-import type { TopicRejected, TopicSubscribed, TopicUnsubscribed } from "./control/index.js";
+import { novaSubscribe, subscribe, unsubscribe } from "./control/index.js";
+import type { Cursor, TopicRejected, TopicSubscribed, TopicUnsubscribed } from "./control/index.js";
 import { NovaError, codeOf } from "./error.js";
+import type { Hole } from "./gate.js";
 import { Handlers } from "./handlers.js";
 import type { Handle, Handler } from "./handlers.js";
 import { sha256Head } from "./sha256.js";
@@ -45,11 +47,12 @@ export interface Subscription {
 
 /** What the topics need from their client. */
 export interface TopicEvents {
-  /** Base protocol: join or leave by name. */
-  join(topic: string): void;
-  leave(topic: string): void;
+  /** Tells the server about a topic. */
+  tell<T>(topic: string, event: EventDescriptor<T>, value: T): void;
+  /** The server has answered a join. */
+  answered(topic: string): void;
+  gap(gap: Hole): void;
   /** topics/1: join with a cursor. */
-  joinAt(id: number, topic: string, epoch: string, offset: number): void;
   /** An event is handled: make it decodable. */
   know(event: EventDescriptor<any>): void;
   error(e: NovaError): void;
@@ -58,7 +61,11 @@ export interface TopicEvents {
 class Member implements Subscription {
   readonly handlers = new Handlers();
 
-  constructor(readonly entry: Topic, private readonly topics: Topics) {}
+  readonly #topics: Topics;
+
+  constructor(readonly entry: Topic, topics: Topics) {
+    this.#topics = topics;
+  }
 
   get topic(): string {
     return this.entry.name;
@@ -73,27 +80,28 @@ class Member implements Subscription {
   }
 
   on<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle {
-    this.topics.know(event);
+    this.#topics.know(event);
     return this.handlers.on(event, handler);
   }
 
   close(): void {
-    this.topics.close(this);
+    this.#topics.close(this);
   }
 }
 
 /** A joined topic. Without members it was joined by the server. */
-export class Topic {
-  readonly members = new Set<Member>();
+export interface Topic {
+  readonly name: string;
+  readonly from: "all" | "live" | Position;
+  readonly members: Set<Member>;
   /** Handlers of the members; replaced, never changed. */
-  audience: readonly Handlers[] = [];
+  audience: readonly Handlers[];
   /** Request under way or answered last. */
-  id = 0;
-  position: Position | undefined;
-  recovered = false;
-  ref: bigint | undefined;
-
-  constructor(readonly name: string, readonly from: "all" | "live" | Position) {}
+  id: number;
+  position?: Position;
+  recovered: boolean;
+  /** What trailers call it; undefined until the server has answered. */
+  ref?: bigint | undefined;
 }
 
 /** The topics of one client. */
@@ -101,25 +109,27 @@ export class Topics {
   readonly #byName = new Map<string, Topic>();
   readonly #byRef = new Map<bigint, Topic>();
   #everyone: readonly Handlers[] = [];
+  readonly #listed = new Set<Topic>();
   #lastId = 0;
-  #connected = false;
   #positions = false;
 
-  constructor(private readonly events: TopicEvents) {}
+  readonly #events: TopicEvents;
+
+  constructor(events: TopicEvents) {
+    this.#events = events;
+  }
 
   know(event: EventDescriptor<any>): void {
-    this.events.know(event);
+    this.#events.know(event);
   }
 
   subscribe(name: string, from: "all" | "live" | Position): Subscription {
-    let topic = this.#byName.get(name);
-    const known = topic !== undefined;
-    topic ??= new Topic(name, from);
-    this.#byName.set(name, topic);
+    const known = this.#byName.get(name);
+    const topic = known ?? this.#add(name, from);
     const member = new Member(topic, this);
     topic.members.add(member);
     this.#gather(topic);
-    if (!known && this.#connected) this.#join(topic);
+    if (known === undefined) this.#join(topic);
     return member;
   }
 
@@ -136,24 +146,33 @@ export class Topics {
     const topic = this.#byName.get(name);
     if (topic === undefined) return;
     this.#forget(topic);
-    if (this.#connected) this.events.leave(name);
+    this.#leave(name);
   }
 
-  /** A connection is ready: joins everything again. */
+  /** What attach lists, should the session be lost: the positions known. */
+  cursors(): Cursor[] {
+    this.#listed.clear();
+    for (const topic of this.#byName.values()) if (topic.position !== undefined) this.#listed.add(topic);
+    return [...this.#listed].map((t) => ({ topic: t.name, ...t.position! }));
+  }
+
+  /** The session goes on: what was listed does not matter. */
+  recovered(): void {
+    this.#listed.clear();
+  }
+
+  /** A session, or a connection without one, begins: joins what was not listed. */
   restore(positions: boolean): void {
-    this.#connected = true;
     this.#positions = positions;
     this.#byRef.clear();
+    for (const topic of this.#listed) if (this.#byName.get(topic.name) !== topic) this.#leave(topic.name);
     for (const topic of [...this.#byName.values()]) {
       topic.ref = undefined;
-      if (topic.members.size === 0) this.#forget(topic);
+      if (this.#listed.has(topic)) topic.id = 0;
+      else if (topic.members.size === 0) this.#forget(topic);
       else this.#join(topic);
     }
-  }
-
-  /** The connection is gone. */
-  lost(): void {
-    this.#connected = false;
+    this.#listed.clear();
   }
 
   /** Everyone who handles events of this topic; all topics when it is not told. */
@@ -177,37 +196,65 @@ export class Topics {
   subscribed(m: TopicSubscribed): void {
     let topic = this.#byName.get(m.topic);
     if (m.id !== 0 && topic?.id !== m.id) return; // an answer to what was left meanwhile
-    topic ??= new Topic(m.topic, "live");
-    this.#byName.set(m.topic, topic);
+    topic ??= this.#add(m.topic, "live");
+    const { epoch } = m;
+    const old = topic.position;
+    // A request repeated in doubt is answered twice, and may speak of an earlier place.
+    const again = topic.ref !== undefined && m.id !== 0 && old?.epoch === epoch;
     if (topic.ref !== undefined) this.#byRef.delete(topic.ref);
-    topic.ref = refOf(m.epoch, m.topic);
-    topic.position = { epoch: m.epoch, offset: m.offset };
+    topic.ref = refOf(epoch, m.topic);
+    topic.position = { epoch, offset: again ? Math.max(m.offset, old.offset) : m.offset };
     topic.recovered = m.recovered;
     this.#byRef.set(topic.ref, topic);
+    if (m.id !== 0) this.#events.answered(m.topic);
   }
 
   rejected(m: TopicRejected): void {
     const topic = this.#byName.get(m.topic);
-    if (topic !== undefined && topic.id === m.id) this.#forget(topic);
-    const what = m.topic !== "" ? `topic ${m.topic}` : `group ${m.group}`;
-    this.events.error(new NovaError(codeOf(m.code), `${what}: ${m.message || "refused"}`, { topic: m.topic || undefined }));
+    if (topic?.id === m.id) {
+      this.#forget(topic);
+      this.#events.answered(m.topic);
+    }
+    this.#tell(m, m.topic ? `topic ${m.topic}` : `group ${m.group}`, "refused");
   }
 
   unsubscribed(m: TopicUnsubscribed): void {
     const topic = this.#byName.get(m.topic);
-    if (topic === undefined) return;
+    if (topic?.ref === undefined) return; // it speaks of the time before our request
     this.#forget(topic);
-    if (m.code === 0) return;
-    this.events.error(new NovaError(codeOf(m.code), `topic ${m.topic}: ${m.message || "left by the server"}`, { topic: m.topic }));
+    if (m.code !== 0) this.#tell(m, `topic ${m.topic}`, "left by the server");
+  }
+
+  #tell(m: TopicUnsubscribed, what: string, why: string): void {
+    this.#events.error(new NovaError(codeOf(m.code), `${what}: ${m.message || why}`, { topic: m.topic || undefined }));
+  }
+
+  /** Offsets of a topic that will not come, unless the position is past them. */
+  gap(gap: Hole): void {
+    const topic = this.#byName.get(gap.topic!);
+    const at = topic?.position;
+    if (topic === undefined || at === undefined || gap.to <= at.offset) return;
+    topic.position = { epoch: at.epoch, offset: gap.to };
+    this.#events.gap({ ...gap, from: Math.max(gap.from, at.offset + 1) });
+  }
+
+  #add(name: string, from: "all" | "live" | Position): Topic {
+    const topic: Topic = { name, from, members: new Set(), audience: [], id: 0, recovered: false };
+    this.#byName.set(name, topic);
+    return topic;
   }
 
   #join(topic: Topic): void {
-    if (!this.#positions) return this.events.join(topic.name);
+    const { name } = topic;
+    if (!this.#positions) return this.#events.tell(name, subscribe, { topic: name });
     topic.id = ++this.#lastId;
     const from = topic.position ?? topic.from;
-    if (from === "all") this.events.joinAt(topic.id, topic.name, "", 0);
-    else if (from === "live") this.events.joinAt(topic.id, topic.name, "", -1);
-    else this.events.joinAt(topic.id, topic.name, from.epoch, from.offset);
+    const at = typeof from === "string" ? { epoch: "", offset: from === "all" ? 0 : -1 } : from;
+    this.#events.tell(name, novaSubscribe, { id: topic.id, topic: name, ...at, limit: 0 });
+  }
+
+  #leave(topic: string): void {
+    this.#events.tell(topic, unsubscribe, { topic });
   }
 
   #gather(topic: Topic): void {

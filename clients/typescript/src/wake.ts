@@ -4,18 +4,13 @@
  * it. Where there is no page (Node, workers without these events) nothing happens.
  */
 export function onWake(fn: () => void): () => void {
-  const scope = globalThis as Partial<Pick<typeof globalThis, "addEventListener" | "removeEventListener">>;
+  const stop = new AbortController();
   const page = typeof document === "undefined" ? undefined : document;
-  const visible = () => {
-    if (page?.visibilityState === "visible") fn();
+  const listen = (target: Partial<EventTarget> | undefined, name: string, then: () => void) => {
+    target?.addEventListener?.(name, then, { signal: stop.signal });
   };
-  if (typeof scope.addEventListener !== "function") return () => {};
-  scope.addEventListener("online", fn);
-  scope.addEventListener("pageshow", fn);
-  page?.addEventListener("visibilitychange", visible);
-  return () => {
-    scope.removeEventListener?.("online", fn);
-    scope.removeEventListener?.("pageshow", fn);
-    page?.removeEventListener("visibilitychange", visible);
-  };
+  listen(globalThis, "online", fn);
+  listen(globalThis, "pageshow", fn);
+  listen(page, "visibilitychange", () => page!.visibilityState === "visible" && fn());
+  return () => stop.abort();
 }

@@ -65,7 +65,7 @@ describe("connecting", () => {
     client.connect();
     const peer = await server.accept();
     await reach(client, "connected");
-    expect(await peer.next(control.hello)).toEqual({ version: 2, caps: ["topics/1", `schema/${schema.fingerprint}`], lastSeq: 0 });
+    expect(await peer.next(control.hello)).toEqual({ version: 2, caps: ["session/1", "topics/1", `schema/${schema.fingerprint}`], lastSeq: 0 });
     expect(peer.url).toMatch(/^\/ws\?nova=2 $/);
     expect(states).toEqual(["idle", "connecting", "connected"]);
     expect([client.clientId, client.groups]).toEqual(["c-7", ["staff"]]);
@@ -379,6 +379,8 @@ describe("topics and groups", () => {
     expect(await again.next(control.novaSubscribe)).toEqual({ id: 3, topic: "t1", epoch: "e1", offset: 8, limit: 0 });
     expect(await again.next(control.novaSubscribe)).toEqual({ id: 4, topic: "t2", epoch: "e2", offset: 9, limit: 0 });
     again.send(control.novaRejected, { id: 3, topic: "t1", group: "", code: 7, message: "no" });
+    again.send(control.novaUnsubscribed, { topic: "t2", code: 7, message: "before our request" });
+    again.send(control.novaSubscribed, { id: 4, topic: "t2", epoch: "e2", offset: 9, recovered: true, replayed: 0 });
     again.send(control.novaUnsubscribed, { topic: "t2", code: 7, message: "revoked" });
     const after = collect(c, trade, 1);
     again.send(trade, aTrade);

@@ -12,6 +12,8 @@ const events = new Map([...control.schema.events, ...schema.events].map((e) => [
 export interface Received {
   name: string;
   value: any;
+  /** 0 = not numbered. */
+  seq: number;
 }
 
 /** Options of one frame. */
@@ -40,7 +42,7 @@ export function decodeFrame(data: Uint8Array): Received {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const h = parseHeader(view);
   const event = events.get(h.id)!;
-  return { name: event.name, value: new Reader().payload(view, h.start, h.end, event.table) };
+  return { name: event.name, value: new Reader().payload(view, h.start, h.end, event.table), seq: h.seq };
 }
 
 /** The server's end of one connection. */
@@ -73,11 +75,26 @@ export class Peer {
     this.send(control.welcome, { clientId, groups });
   }
 
+  /** Answers attach, which must be there. */
+  async session(answer: Partial<control.Session> = {}): Promise<control.Attach> {
+    const attach = await this.next(control.novaAttach);
+    this.send(control.novaSession, {
+      session: "n1.aaaa", clientId: "c9", recovered: false, nextSeq: 1, missed: 0, received: 0, ttlMs: 60_000,
+      heartbeatMs: 0, maxMessage: 0, rate: 0, burst: 0, ...answer,
+    });
+    return attach;
+  }
+
   /** Waits for the next frame of that event and takes it out. */
   async next<T>(event: EventDescriptor<T>): Promise<T> {
+    return (await this.take(event)).value;
+  }
+
+  /** As next, with its number. */
+  async take<T>(event: EventDescriptor<T>): Promise<Received> {
     for (;;) {
       const at = this.received.findIndex((r) => r.name === event.name);
-      if (at >= 0) return this.received.splice(at, 1)[0]!.value;
+      if (at >= 0) return this.received.splice(at, 1)[0]!;
       await this.change();
     }
   }

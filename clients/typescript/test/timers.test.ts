@@ -225,12 +225,14 @@ describe("the send queue", () => {
 describe("waking up", () => {
   test("a page that returns probes once and hurries a waiting attempt once", async () => {
     const listeners = new Map<string, () => void>();
-    vi.stubGlobal("addEventListener", (name: string, fn: () => void) => listeners.set(name, fn));
-    vi.stubGlobal("removeEventListener", (name: string) => listeners.delete(name));
+    const addEventListener = (name: string, fn: () => void, { signal }: { signal: AbortSignal }) => {
+      listeners.set(name, fn);
+      signal.addEventListener("abort", () => listeners.delete(name));
+    };
+    vi.stubGlobal("addEventListener", addEventListener);
     vi.stubGlobal("document", {
       visibilityState: "visible",
-      addEventListener: (name: string, fn: () => void) => listeners.set(name, fn),
-      removeEventListener: (name: string) => listeners.delete(name),
+      addEventListener,
     });
     await start();
     last().open();

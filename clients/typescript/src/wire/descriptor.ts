@@ -1,3 +1,4 @@
+import { eventId } from "./envelope.js";
 import type { Table } from "./table.js";
 
 /** What a server may do with an event when a consumer is slow. */
@@ -39,10 +40,10 @@ export interface Schema {
   readonly calls: readonly CallDescriptor<any, any>[];
 }
 
-/** What the generator says about an event; all but the first three have defaults. */
+/** What the generator says about an event; all but name and table have defaults. */
 export interface EventSpec<T> {
   name: string;
-  id: number;
+  id?: number;
   table: Table<T>;
   delivery?: Delivery;
   key?: string;
@@ -53,7 +54,7 @@ export interface EventSpec<T> {
 
 /** Makes an event descriptor. */
 export function defineEvent<T>(spec: EventSpec<T>): EventDescriptor<T> {
-  return { delivery: "default", key: undefined, inbound: false, retain: "all", internal: false, ...spec };
+  return { id: eventId(spec.name), delivery: "default", key: undefined, inbound: false, retain: "all", internal: false, ...spec };
 }
 
 /** Makes a call descriptor. */

@@ -6,7 +6,7 @@ export { DecodeError, EncodeError, FrameError } from "./errors.js";
 export type { FrameCause } from "./errors.js";
 export { Reader } from "./reader.js";
 export type { UnsafeInt64 } from "./reader.js";
-export { defineTable } from "./table.js";
+export { defineFields, defineTable } from "./table.js";
 export type { Table, TableSpec } from "./table.js";
 export { MAX_DEPTH, Writer } from "./writer.js";
 

@@ -24,169 +24,167 @@ const TOO_MANY = "more tables than the buffer can hold";
  * tells them apart. Not for re-entrant use.
  */
 export class Reader {
-  private view: DataView = EMPTY;
+  #view: DataView = EMPTY;
   /** Index of the size prefix, and after the last byte. */
-  private start = 0;
-  private end = 0;
+  #start = 0;
+  #end = 0;
 
   // The table entered last. vtableLen 0 stands for a missing required table,
   // all of whose fields are absent.
-  private pos = 0;
-  private vtable = 0;
-  private vtableLen = 0;
+  #pos = 0;
+  #vtable = 0;
+  #vtableLen = 0;
 
-  private tables = 0;
-  private left = 0;
-  private depth = 0;
-  private readonly names: string[] = [];
-  private readonly indexes: number[] = [];
+  #tables = 0;
+  #left = 0;
+  #depth = 0;
+  readonly #names: string[] = [];
+  readonly #indexes: number[] = [];
   /** Name of the vector being read, of which numbers name the elements. */
-  private list = "";
+  #list = "";
+  readonly #onUnsafe: UnsafeInt64 | undefined;
 
   /**
    * @param onUnsafe what to do with a plain int64 outside ±(2^53−1): called
    *   with its path, the nearest number is the value; without it: DecodeError
    */
-  constructor(private readonly onUnsafe?: UnsafeInt64) {}
+  constructor(onUnsafe?: UnsafeInt64) {
+    this.#onUnsafe = onUnsafe;
+  }
 
   /**
    * Decodes the size-prefixed FlatBuffer in bytes [start, end) of view.
    * @throws DecodeError
    */
   payload<T>(view: DataView, start: number, end: number, table: Table<T>): T {
-    this.view = view;
-    this.start = start;
-    this.end = end;
+    this.#view = view;
+    this.#start = start;
+    this.#end = end;
     const len = end - start;
-    this.tables = Math.floor(len / 4);
-    this.left = 16 * len + 65536;
-    this.depth = 0;
+    this.#tables = Math.floor(len / 4);
+    this.#left = 16 * len + 65536;
+    this.#depth = 0;
     try {
       if (len < 8 || view.getUint32(start, true) !== len - 4) {
-        this.fail("", "the size prefix does not match the length");
+        this.#fail("", "the size prefix does not match the length");
       }
-      this.enter(this.follow(start + 4, ""), "");
-      this.names[0] = "";
-      this.indexes[0] = -1;
+      this.#enter(this.#follow(start + 4, ""), "");
+      this.#names[0] = "";
+      this.#indexes[0] = -1;
       return table.decode(this);
     } finally {
       // Keep no frame alive between decodes.
-      this.view = EMPTY;
+      this.#view = EMPTY;
     }
   }
 
   /** Reports whether a field is present. */
   has(id: number): boolean {
     const entry = 4 + 2 * id;
-    return entry < this.vtableLen && this.view.getUint16(this.vtable + entry, true) !== 0;
+    return entry < this.#vtableLen && this.#view.getUint16(this.#vtable + entry, true) !== 0;
   }
 
   bool(id: number, name: string): boolean {
-    const at = this.field(id, 1, name);
-    return at !== 0 && this.view.getUint8(at) !== 0;
+    const at = this.#field(id, 1, name);
+    return at !== 0 && this.#view.getUint8(at) !== 0;
   }
 
   float64(id: number, name: string): number {
-    const at = this.field(id, 8, name);
-    return at === 0 ? 0 : this.view.getFloat64(at, true);
+    const at = this.#field(id, 8, name);
+    return at === 0 ? 0 : this.#view.getFloat64(at, true);
   }
 
   /** An int64 as a number. */
   int64(id: number, name: string): number {
-    const at = this.field(id, 8, name);
-    return at === 0 ? 0 : this.integer(at, name);
+    const at = this.#field(id, 8, name);
+    return at === 0 ? 0 : this.#integer(at, name);
   }
 
   bigint(id: number, name: string): bigint {
-    const at = this.field(id, 8, name);
-    return at === 0 ? 0n : this.view.getBigInt64(at, true);
+    const at = this.#field(id, 8, name);
+    return at === 0 ? 0n : this.#view.getBigInt64(at, true);
   }
 
   enum<E extends string>(id: number, codec: EnumCodec<E>, name: string): E {
-    const at = this.field(id, 4, name);
-    return codec.toLiteral(at === 0 ? 0 : this.view.getInt32(at, true));
+    const at = this.#field(id, 4, name);
+    return codec.toLiteral(at === 0 ? 0 : this.#view.getInt32(at, true));
   }
 
   string(id: number, name: string): string {
-    const slot = this.field(id, 4, name);
-    return slot === 0 ? "" : this.text(slot, name);
+    const slot = this.#field(id, 4, name);
+    return slot === 0 ? "" : this.#text(slot, name);
   }
 
   /** A copy, never a view into the frame. */
   bytes(id: number, name: string): Uint8Array {
-    const at = this.vector(id, 1, name);
+    const at = this.#vector(id, 1, name);
     if (at === 0) return new Uint8Array(0);
-    const { buffer, byteOffset } = this.view;
-    return new Uint8Array(buffer, byteOffset + at, this.count(at)).slice();
+    const { buffer, byteOffset } = this.#view;
+    return new Uint8Array(buffer, byteOffset + at, this.#count(at)).slice();
   }
 
   struct<T>(id: number, table: Table<T>, name: string): T {
-    const slot = this.field(id, 4, name);
-    const { pos, vtable, vtableLen } = this;
-    if (slot === 0) {
-      this.vtableLen = 0;
-    } else {
-      this.enter(this.follow(slot, name), name);
-      this.names[this.depth - 1] = name;
-      this.indexes[this.depth - 1] = -1;
-    }
-    const v = table.decode(this);
-    if (slot !== 0) this.depth--;
-    this.pos = pos;
-    this.vtable = vtable;
-    this.vtableLen = vtableLen;
-    return v;
+    return this.#child(this.#field(id, 4, name), table, name, -1);
   }
 
   structs<T>(id: number, table: Table<T>, name: string): T[] {
-    const { pos, vtable, vtableLen, depth } = this;
-    const v = this.each(id, 4, name, (at, i, n) => {
-      if (i === 0 && n > this.tables) this.fail(name, TOO_MANY);
-      this.list = name;
-      this.enter(this.follow(at, i), i);
-      this.names[depth] = name;
-      this.indexes[depth] = i;
-      const element = table.decode(this);
-      this.depth = depth;
-      return element;
+    return this.#each(id, 4, name, (at, i, n) => {
+      if (i === 0 && n > this.#tables) this.#fail(name, TOO_MANY);
+      this.#list = name;
+      return this.#child(at, table, name, i);
     });
-    this.pos = pos;
-    this.vtable = vtable;
-    this.vtableLen = vtableLen;
+  }
+
+  /** Reads the table that slot refers to, 0 = a missing one; index is -1 outside vectors. */
+  #child<T>(slot: number, table: Table<T>, name: string, index: number): T {
+    const pos = this.#pos, vtable = this.#vtable, vtableLen = this.#vtableLen, depth = this.#depth;
+    if (slot === 0) {
+      this.#vtableLen = 0;
+    } else {
+      const field = index < 0 ? name : index;
+      this.#enter(this.#follow(slot, field), field);
+      this.#names[depth] = name;
+      this.#indexes[depth] = index;
+    }
+    const v = table.decode(this);
+    this.#pos = pos;
+    this.#vtable = vtable;
+    this.#vtableLen = vtableLen;
+    this.#depth = depth;
     return v;
   }
 
   strings(id: number, name: string): string[] {
-    return this.each(id, 4, name, (at, i) => this.text(at, i));
+    return this.#each(id, 4, name, (at, i) => this.#text(at, i));
   }
 
   float64s(id: number, name: string): number[] {
-    return this.each(id, 8, name, (at) => this.view.getFloat64(at, true));
+    return this.#each(id, 8, name, (at) => this.#view.getFloat64(at, true));
   }
 
   int64s(id: number, name: string): number[] {
-    return this.each(id, 8, name, (at, i) => this.integer(at, i));
+    return this.#each(id, 8, name, (at, i) => this.#integer(at, i));
   }
 
   bigints(id: number, name: string): bigint[] {
-    return this.each(id, 8, name, (at) => this.view.getBigInt64(at, true));
+    return this.#each(id, 8, name, (at) => this.#view.getBigInt64(at, true));
   }
 
   bools(id: number, name: string): boolean[] {
-    return this.each(id, 1, name, (at) => this.view.getUint8(at) !== 0);
+    return this.#each(id, 1, name, (at) => this.#view.getUint8(at) !== 0);
   }
 
   enums<E extends string>(id: number, codec: EnumCodec<E>, name: string): E[] {
-    return this.each(id, 4, name, (at) => codec.toLiteral(this.view.getInt32(at, true)));
+    return this.#each(id, 4, name, (at) => codec.toLiteral(this.#view.getInt32(at, true)));
   }
 
   /** Reads a vector; get takes the index of an element's first byte, its own, and their number. */
-  private each<V>(id: number, size: number, name: string, get: (at: number, i: number, n: number) => V): V[] {
+  #each<V>(id: number, size: number, name: string, get: (at: number, i: number, n: number) => V): V[] {
     const v: V[] = [];
-    const at = this.vector(id, size, name);
+    const at = this.#vector(id, size, name);
     if (at === 0) return v;
-    const n = this.count(at);
-    this.list = name;
+    const n = this.#count(at);
+    this.#list = name;
     for (let i = 0; i < n; i++) v.push(get(at + i * size, i, n));
     return v;
   }
@@ -196,82 +194,82 @@ export class Reader {
    * which the vtable also gives, decides nothing: google's builder for Go shares
    * a vtable between tables of different sizes when their offsets are equal.
    */
-  private field(id: number, size: number, name: string): number {
+  #field(id: number, size: number, name: string): number {
     const entry = 4 + 2 * id;
-    if (entry >= this.vtableLen) return 0;
-    const at = this.view.getUint16(this.vtable + entry, true);
+    if (entry >= this.#vtableLen) return 0;
+    const at = this.#view.getUint16(this.#vtable + entry, true);
     if (at === 0) return 0;
-    if (at < 4 || this.pos + at + size > this.end) this.fail(name, "the field reaches outside the buffer");
-    return this.pos + at;
+    if (at < 4 || this.#pos + at + size > this.#end) this.#fail(name, "the field reaches outside the buffer");
+    return this.#pos + at;
   }
 
   /** Index of the first element of a vector; 0 when the field is absent. */
-  private vector(id: number, size: number, name: string): number {
-    const slot = this.field(id, 4, name);
+  #vector(id: number, size: number, name: string): number {
+    const slot = this.#field(id, 4, name);
     if (slot === 0) return 0;
-    const at = this.follow(slot, name) + 4;
-    const bytes = this.count(at) * size;
-    if (bytes > this.end - at) this.fail(name, "a vector reaches outside the buffer");
-    this.spend(bytes, name);
+    const at = this.#follow(slot, name) + 4;
+    const bytes = this.#count(at) * size;
+    if (bytes > this.#end - at) this.#fail(name, "a vector reaches outside the buffer");
+    this.#spend(bytes, name);
     return at;
   }
 
   /** Number of elements of the vector whose first element is at `at`. */
-  private count(at: number): number {
-    return this.view.getUint32(at - 4, true);
+  #count(at: number): number {
+    return this.#view.getUint32(at - 4, true);
   }
 
   /** Follows the offset at slot, which lies in the buffer; 4 bytes stand at its target. */
-  private follow(slot: number, name: FieldName): number {
-    const target = slot + this.view.getUint32(slot, true);
-    if (target <= slot || target > this.end - 4) this.fail(name, OUTSIDE);
+  #follow(slot: number, name: FieldName): number {
+    const target = slot + this.#view.getUint32(slot, true);
+    if (target <= slot || target > this.#end - 4) this.#fail(name, OUTSIDE);
     return target;
   }
 
   /** Verifies the table at pos, where 4 bytes stand, and makes it the current one. */
-  private enter(pos: number, name: FieldName): void {
-    if (this.depth >= MAX_DEPTH) this.fail(name, "tables are nested deeper than 64");
-    if (--this.tables < 0) this.fail(name, TOO_MANY);
-    const view = this.view;
+  #enter(pos: number, name: FieldName): void {
+    if (this.#depth >= MAX_DEPTH) this.#fail(name, "tables are nested deeper than 64");
+    if (--this.#tables < 0) this.#fail(name, TOO_MANY);
+    const view = this.#view;
     const vtable = pos - view.getInt32(pos, true);
-    if (vtable < this.start || vtable > this.end - 4) this.fail(name, "the vtable lies outside the buffer");
+    if (vtable < this.#start || vtable > this.#end - 4) this.#fail(name, "the vtable lies outside the buffer");
     const size = view.getUint16(vtable, true);
-    if (size < 4 || (size & 1) !== 0 || vtable + size > this.end) this.fail(name, "the vtable has a wrong size");
-    this.depth++;
-    this.pos = pos;
-    this.vtable = vtable;
-    this.vtableLen = size;
+    if (size < 4 || (size & 1) !== 0 || vtable + size > this.#end) this.#fail(name, "the vtable has a wrong size");
+    this.#depth++;
+    this.#pos = pos;
+    this.#vtable = vtable;
+    this.#vtableLen = size;
   }
 
-  private text(slot: number, name: FieldName): string {
-    const view = this.view;
-    const pos = this.follow(slot, name);
+  #text(slot: number, name: FieldName): string {
+    const view = this.#view;
+    const pos = this.#follow(slot, name);
     const size = view.getUint32(pos, true);
     const at = pos + 4;
-    if (size >= this.end - at) this.fail(name, "a string reaches outside the buffer");
-    if (view.getUint8(at + size) !== 0) this.fail(name, "a string does not end with NUL");
-    this.spend(size, name);
+    if (size >= this.#end - at) this.#fail(name, "a string reaches outside the buffer");
+    if (view.getUint8(at + size) !== 0) this.#fail(name, "a string does not end with NUL");
+    this.#spend(size, name);
     const s = getText(view, at, size);
-    if (s === undefined) this.fail(name, "a string is not valid UTF-8");
+    if (s === undefined) this.#fail(name, "a string is not valid UTF-8");
     return s;
   }
 
-  private spend(n: number, name: FieldName): void {
-    if ((this.left -= n) < 0) this.fail(name, "the value is far larger than its buffer");
+  #spend(n: number, name: FieldName): void {
+    if ((this.#left -= n) < 0) this.#fail(name, "the value is far larger than its buffer");
   }
 
-  private integer(at: number, name: FieldName): number {
-    const low = this.view.getUint32(at, true);
-    const high = this.view.getInt32(at + 4, true);
+  #integer(at: number, name: FieldName): number {
+    const low = this.#view.getUint32(at, true);
+    const high = this.#view.getInt32(at + 4, true);
     if (high > 0x1fffff || high < -0x200000 || (high === -0x200000 && low === 0)) {
-      if (this.onUnsafe === undefined) this.fail(name, "the integer is beyond 2^53; declare the field as bigint");
-      this.onUnsafe(pathOf(this.names, this.indexes, this.depth, this.list, name));
+      if (this.#onUnsafe === undefined) this.#fail(name, "the integer is beyond 2^53; declare the field as bigint");
+      this.#onUnsafe(pathOf(this.#names, this.#indexes, this.#depth, this.#list, name));
     }
     return high * 0x100000000 + low;
   }
 
-  private fail(name: FieldName, reason: string): never {
-    throw new DecodeError(pathOf(this.names, this.indexes, this.depth, this.list, name), reason);
+  #fail(name: FieldName, reason: string): never {
+    throw new DecodeError(pathOf(this.#names, this.#indexes, this.#depth, this.#list, name), reason);
   }
 }
 

@@ -32,3 +32,39 @@ export function defineTable<T>(spec: TableSpec<T>): Table<T> {
   const vtableLen = 4 + 2 * spec.offsets.length;
   return { ...spec, vtableLen, vtable: Uint16Array.of(vtableLen, spec.inline, ...spec.offsets) };
 }
+
+/**
+ * Makes a table from a text, "property:method ...", in the order of field ids:
+ * much smaller than code, and slower. For tables without absent-able fields and
+ * enums. The layout is the generator's: 8-byte fields first, then 4-byte slots,
+ * then bools, and where there are 8-byte fields the hole before them is filled
+ * with the first slot, else with bools.
+ * @param inner table of its fields that hold tables
+ */
+export function defineFields<T>(text: string, inner?: Table<any>): Table<T> {
+  const fields = text.split(" ").map((f) => f.split(":") as [string, "string"]);
+  const offsets: number[] = [];
+  let inline = 4;
+  const place = (size: number, end: number) => {
+    fields.forEach(([, method], i) => {
+      if (sizeOf(method) !== size || offsets[i] || inline >= end) return;
+      offsets[i] = inline;
+      inline += size;
+    });
+  };
+  const wide = /:int64/.test(text);
+  if (wide) {
+    place(4, 8);
+    place(1, 8);
+    inline = 8;
+  }
+  for (const size of [8, 4, 1]) place(size, Infinity);
+  const args = (name: string, method: string) => (/^struct/.test(method) ? [inner, name] : [name]) as [string];
+  return defineTable<T>({
+    name: text, align: wide ? 8 : 4, inline, offsets, absent: false,
+    encode: (w, t, v: any) => fields.forEach(([name, method], i) => w[method](t + offsets[i]!, v[name], ...args(name, method))),
+    decode: (r) => Object.fromEntries(fields.map(([name, method], id) => [name, r[method](id, ...args(name, method))])) as T,
+  });
+}
+
+const sizeOf = (method: string) => (method === "int64" ? 8 : method === "bool" ? 1 : 4);

@@ -33,16 +33,16 @@ const KEEP = 1 << 20;
  * when the buffer grows. Bytes before origin belong to earlier frames.
  */
 export class Writer {
-  private buf = new Uint8Array(0);
-  private view = new DataView(this.buf.buffer);
-  private origin = 0;
-  private pos = 0;
-  private base = 0;
-  private depth = 0;
-  private readonly names: string[] = [];
-  private readonly indexes: number[] = [];
+  #buf = new Uint8Array(0);
+  #view = new DataView(this.#buf.buffer);
+  #origin = 0;
+  #pos = 0;
+  #base = 0;
+  #depth = 0;
+  readonly #names: string[] = [];
+  readonly #indexes: number[] = [];
   /** Name of the vector being written, of which numbers name the elements. */
-  private list = "";
+  #list = "";
   /** A frame is being written; a getter of a value could ask for another one. */
   busy = false;
 
@@ -51,9 +51,9 @@ export class Writer {
    * @throws EncodeError when v does not fit the schema
    */
   frame<T>(id: number, table: Table<T>, v: T): Uint8Array {
-    this.begin();
-    putHeader(this.view, this.origin, id);
-    return this.whole(this.origin + HEADER_LEN, table, v);
+    this.#begin();
+    putHeader(this.#view, this.#origin, id);
+    return this.#whole(this.#origin + HEADER_LEN, table, v);
   }
 
   /**
@@ -61,44 +61,44 @@ export class Writer {
    * @throws EncodeError when v does not fit the schema
    */
   payload<T>(table: Table<T>, v: T): Uint8Array {
-    this.begin();
-    return this.whole(this.origin, table, v);
+    this.#begin();
+    return this.#whole(this.#origin, table, v);
   }
 
-  private begin(): void {
+  #begin(): void {
     if (this.busy) throw new EncodeError("", "the writer is in use; take another one");
-    if (this.origin + LEFT > this.buf.length) {
-      this.use(new Uint8Array(CHUNK));
-      this.origin = 0;
+    if (this.#origin + LEFT > this.#buf.length) {
+      this.#use(new Uint8Array(CHUNK));
+      this.#origin = 0;
     }
   }
 
-  private whole<T>(base: number, table: Table<T>, v: T): Uint8Array {
-    this.depth = 0;
-    this.base = base;
-    this.pos = base + 2 * PREFIX_LEN;
+  #whole<T>(base: number, table: Table<T>, v: T): Uint8Array {
+    this.#depth = 0;
+    this.#base = base;
+    this.#pos = base + 2 * PREFIX_LEN;
     this.busy = true;
     try {
-      this.child(base + PREFIX_LEN, table, v, "", -1);
-      const size = this.pos - base - PREFIX_LEN;
-      if (size > MAX_PAYLOAD) this.fail("", "value is too big for one frame");
-      this.view.setUint32(base, size, true);
-      return this.take();
+      this.#child(base + PREFIX_LEN, table, v, "", -1);
+      const size = this.#pos - base - PREFIX_LEN;
+      if (size > MAX_PAYLOAD) this.#fail("", "value is too big for one frame");
+      this.#view.setUint32(base, size, true);
+      return this.#take();
     } finally {
       this.busy = false;
     }
   }
 
-  private take(): Uint8Array {
-    const { origin, pos } = this;
+  #take(): Uint8Array {
+    const origin = this.#origin, pos = this.#pos;
     if (pos - origin <= SHARED) {
-      this.origin = pos;
-      return new Uint8Array(this.buf.buffer, origin, pos - origin);
+      this.#origin = pos;
+      return new Uint8Array(this.#buf.buffer, origin, pos - origin);
     }
-    const copy = this.buf.slice(origin, pos);
-    if (this.buf.length > KEEP) {
-      this.use(new Uint8Array(0));
-      this.origin = 0;
+    const copy = this.#buf.slice(origin, pos);
+    if (this.#buf.length > KEEP) {
+      this.#use(new Uint8Array(0));
+      this.#origin = 0;
     }
     return copy;
   }
@@ -106,161 +106,157 @@ export class Writer {
   // Inline values.
 
   bool(at: number, v: boolean, name: FieldName): void {
-    if (typeof v !== "boolean") this.wrong(name, "a boolean", v);
-    this.buf[at] = v ? 1 : 0;
+    if (typeof v !== "boolean") this.#wrong(name, "a boolean", v);
+    this.#buf[at] = v ? 1 : 0;
   }
 
   float64(at: number, v: number, name: FieldName): void {
-    if (typeof v !== "number") this.wrong(name, "a number", v);
-    this.view.setFloat64(at, v, true);
+    if (typeof v !== "number") this.#wrong(name, "a number", v);
+    this.#view.setFloat64(at, v, true);
   }
 
   /** An int64 held by a number: an integer within ±(2^53−1). */
   int64(at: number, v: number, name: FieldName): void {
-    if (!Number.isSafeInteger(v)) this.unsafe(name, v);
-    this.view.setInt32(at, v | 0, true);
-    this.view.setInt32(at + 4, Math.floor(v / 0x100000000), true);
+    if (!Number.isSafeInteger(v)) this.#unsafe(name, v);
+    this.#view.setInt32(at, v | 0, true);
+    this.#view.setInt32(at + 4, Math.floor(v / 0x100000000), true);
   }
 
   /** An int64 held by a bigint. */
   bigint(at: number, v: bigint, name: FieldName): void {
-    if (typeof v !== "bigint") this.wrong(name, "a bigint", v);
-    if (BigInt.asIntN(64, v) !== v) this.fail(name, `${v} does not fit into 64 bits`);
-    this.view.setBigInt64(at, v, true);
+    if (typeof v !== "bigint") this.#wrong(name, "a bigint", v);
+    if (BigInt.asIntN(64, v) !== v) this.#fail(name, `${v} does not fit into 64 bits`);
+    this.#view.setBigInt64(at, v, true);
   }
 
   enum<E extends string>(at: number, v: E, codec: EnumCodec<E>, name: FieldName): void {
-    const number = codec.toNumber(v) ?? this.fail(name, `${show(v)} is not a literal of ${codec.name}`);
-    this.view.setInt32(at, number, true);
+    const number = codec.toNumber(v) ?? this.#fail(name, `${show(v)} is not a literal of ${codec.name}`);
+    this.#view.setInt32(at, number, true);
   }
 
   /** Marks field id of the table at index t as absent. */
   absent<T>(t: number, table: Table<T>, id: number): void {
-    this.view.setUint16(t - table.vtableLen + 4 + 2 * id, 0, true);
+    this.#view.setUint16(t - table.vtableLen + 4 + 2 * id, 0, true);
   }
 
   // What a slot refers to.
 
   string(slot: number, v: string, name: FieldName): void {
-    if (typeof v !== "string") this.wrong(name, "a string", v);
+    if (typeof v !== "string") this.#wrong(name, "a string", v);
     const most = 3 * v.length;
-    this.reserve(most + 8);
-    const at = this.align(4, 0);
-    const end = putText(this.buf, at + 4, v);
-    this.view.setUint32(slot, at - slot, true);
-    this.view.setUint32(at, end - at - 4, true);
-    this.buf[end] = 0;
-    this.pos = end + 1;
+    this.#reserve(most + 8);
+    const at = this.#align(4, 0);
+    const end = putText(this.#buf, at + 4, v);
+    this.#view.setUint32(slot, at - slot, true);
+    this.#view.setUint32(at, end - at - 4, true);
+    this.#buf[end] = 0;
+    this.#pos = end + 1;
   }
 
   bytes(slot: number, v: Uint8Array, name: string): void {
-    if (!(v instanceof Uint8Array)) this.wrong(name, "a Uint8Array", v);
-    const at = this.vector(slot, v.length, 1);
-    this.buf.set(v, at);
+    if (!(v instanceof Uint8Array)) this.#wrong(name, "a Uint8Array", v);
+    const at = this.#vector(slot, v.length, 1);
+    this.#buf.set(v, at);
   }
 
   struct<T>(slot: number, v: T, table: Table<T>, name: string): void {
-    this.child(slot, table, v, name, -1);
+    this.#child(slot, table, v, name, -1);
   }
 
   strings(slot: number, v: readonly string[], name: string): void {
-    this.each(slot, v, 4, name, (at, s, i) => this.string(at, s, i));
+    this.#each(slot, v, 4, name, this.string);
   }
 
   float64s(slot: number, v: readonly number[], name: string): void {
-    this.each(slot, v, 8, name, (at, x, i) => this.float64(at, x, i));
+    this.#each(slot, v, 8, name, this.float64);
   }
 
   int64s(slot: number, v: readonly number[], name: string): void {
-    this.each(slot, v, 8, name, (at, x, i) => this.int64(at, x, i));
+    this.#each(slot, v, 8, name, this.int64);
   }
 
   bigints(slot: number, v: readonly bigint[], name: string): void {
-    this.each(slot, v, 8, name, (at, x, i) => this.bigint(at, x, i));
+    this.#each(slot, v, 8, name, this.bigint);
   }
 
   bools(slot: number, v: readonly boolean[], name: string): void {
-    this.each(slot, v, 1, name, (at, x, i) => this.bool(at, x, i));
+    this.#each(slot, v, 1, name, this.bool);
   }
 
   enums<E extends string>(slot: number, v: readonly E[], codec: EnumCodec<E>, name: string): void {
-    this.each(slot, v, 4, name, (at, x, i) => this.enum(at, x, codec, i));
+    this.#each(slot, v, 4, name, (at, x, i) => this.enum(at, x, codec, i));
   }
 
   structs<T>(slot: number, v: readonly T[], table: Table<T>, name: string): void {
-    const n = this.count(v, name);
-    const at = this.vector(slot, n, 4);
+    const n = this.#count(v, name);
+    const at = this.#vector(slot, n, 4);
     if (table.absent) {
-      for (let i = 0; i < n; i++) this.child(at + 4 * i, table, v[i]!, name, i);
+      for (let i = 0; i < n; i++) this.#child(at + 4 * i, table, v[i]!, name, i);
     } else if (n > 0) {
-      this.elements(at, n, v, table, name);
+      this.#elements(at, n, v, table, name);
     }
   }
 
   /** Elements without absent-able fields share one vtable. */
-  private elements<T>(at: number, n: number, v: readonly T[], table: Table<T>, name: string): void {
-    this.reserve(table.vtableLen + 2);
-    const vtable = this.align(2, 0);
-    this.putVtable(vtable, table);
-    this.pos = vtable + table.vtableLen;
-    this.enter(name, 0);
-    const level = this.depth - 1;
+  #elements<T>(at: number, n: number, v: readonly T[], table: Table<T>, name: string): void {
+    const vtable = this.#putVtable(2, table);
+    this.#enter(name, 0);
+    const level = this.#depth - 1;
     for (let i = 0; i < n; i++) {
-      this.indexes[level] = i;
-      const x = v[i]!;
-      if (typeof x !== "object" || x === null) this.wrong("", `an object (${table.name})`, x);
-      this.reserve(table.inline + 8);
-      const t = this.align(table.align, 0);
-      this.view.setInt32(t, t - vtable, true);
-      this.view.setUint32(t + 4, 0, true);
-      this.view.setUint32(at + 4 * i, t - at - 4 * i, true);
-      this.pos = t + table.inline;
-      table.encode(this, t, x);
+      this.#indexes[level] = i;
+      this.#reserve(table.inline + 8);
+      this.#body(at + 4 * i, this.#align(table.align, 0), vtable, table, v[i]!);
     }
-    this.depth--;
+    this.#depth--;
   }
 
   /** A vector of anything but tables; put takes the index of an element as its name. */
-  private each<V>(slot: number, v: readonly V[], size: number, name: string, put: (at: number, v: V, index: number) => void): void {
-    const n = this.count(v, name);
-    const at = this.vector(slot, n, size);
-    this.list = name;
-    for (let i = 0; i < n; i++) put(at + i * size, v[i]!, i);
+  #each<V>(slot: number, v: readonly V[], size: number, name: string, put: (at: number, v: V, index: number) => void): void {
+    const n = this.#count(v, name);
+    const at = this.#vector(slot, n, size);
+    this.#list = name;
+    for (let i = 0; i < n; i++) put.call(this, at + i * size, v[i]!, i);
   }
 
   /** A table with its own vtable directly before it. */
-  private child<T>(slot: number, table: Table<T>, v: T, name: string, index: number): void {
-    this.enter(name, index);
-    if (typeof v !== "object" || v === null) this.wrong("", `an object (${table.name})`, v);
-    const len = table.vtableLen;
-    this.reserve(len + table.inline + 16);
-    const vtable = this.align(table.align, len);
-    this.putVtable(vtable, table);
-    const t = vtable + len;
-    this.pos = t + table.inline;
-    const view = this.view;
-    view.setInt32(t, len, true);
-    view.setUint32(slot, t - slot, true);
-    // Only the hole after the soffset stays unwritten when nothing can be absent.
-    if (table.absent) this.buf.fill(0, t + 4, this.pos);
-    else view.setUint32(t + 4, 0, true);
-    table.encode(this, t, v);
-    this.depth--;
+  #child<T>(slot: number, table: Table<T>, v: T, name: string, index: number): void {
+    this.#enter(name, index);
+    const vtable = this.#putVtable(table.align, table);
+    this.#body(slot, this.#pos, vtable, table, v);
+    this.#depth--;
   }
 
-  private putVtable<T>(at: number, table: Table<T>): void {
+  /** The table at t, to which slot refers, and what it refers to. */
+  #body<T>(slot: number, t: number, vtable: number, table: Table<T>, v: T): void {
+    if (typeof v !== "object" || v === null) this.#wrong("", `an object (${table.name})`, v);
+    const view = this.#view;
+    this.#pos = t + table.inline;
+    view.setInt32(t, t - vtable, true);
+    view.setUint32(slot, t - slot, true);
+    // Only the hole after the soffset stays unwritten when nothing can be absent.
+    if (table.absent) this.#buf.fill(0, t + 4, this.#pos);
+    else view.setUint32(t + 4, 0, true);
+    table.encode(this, t, v);
+  }
+
+  /** Appends a vtable that ends on a multiple of align, and makes room for one table. */
+  #putVtable<T>(align: number, table: Table<T>): number {
     const words = table.vtable;
-    const view = this.view;
+    this.#reserve(table.vtableLen + table.inline + 16);
+    const at = this.#align(align, table.vtableLen);
+    const view = this.#view;
     for (let i = 0; i < words.length; i++) view.setUint16(at + 2 * i, words[i]!, true);
+    this.#pos = at + table.vtableLen;
+    return at;
   }
 
   /** Appends the head of a vector; returns the index of its first element. */
-  private vector(slot: number, n: number, size: number): number {
-    this.reserve(n * size + 16);
-    const at = this.align(size > 4 ? size : 4, 4);
-    this.view.setUint32(slot, at - slot, true);
-    this.view.setUint32(at, n, true);
-    this.pos = at + 4 + n * size;
+  #vector(slot: number, n: number, size: number): number {
+    this.#reserve(n * size + 16);
+    const at = this.#align(size > 4 ? size : 4, 4);
+    this.#view.setUint32(slot, at - slot, true);
+    this.#view.setUint32(at, n, true);
+    this.#pos = at + 4 + n * size;
     return at + 4;
   }
 
@@ -268,62 +264,62 @@ export class Writer {
    * Pads with zeros until `ahead` bytes more would end on a multiple of n.
    * At least 8 bytes are free. The caller moves pos.
    */
-  private align(n: number, ahead: number): number {
-    const from = this.pos;
-    const to = from + (-(from - this.base + ahead) & (n - 1));
-    for (let i = from; i < to; i++) this.buf[i] = 0;
+  #align(n: number, ahead: number): number {
+    const from = this.#pos;
+    const to = from + (-(from - this.#base + ahead) & (n - 1));
+    for (let i = from; i < to; i++) this.#buf[i] = 0;
     return to;
   }
 
   /** Makes room for n bytes more. */
-  private reserve(n: number): void {
-    if (this.pos + n > this.buf.length) this.grow(n);
+  #reserve(n: number): void {
+    if (this.#pos + n > this.#buf.length) this.#grow(n);
   }
 
-  private grow(n: number): void {
-    const need = this.pos + n;
+  #grow(n: number): void {
+    const need = this.#pos + n;
     // Strings reserve three bytes a unit, so a legal value may ask for more than MAX_PAYLOAD.
-    if (need > 3 * MAX_PAYLOAD) this.fail("", "value is too big for one frame");
+    if (need > 3 * MAX_PAYLOAD) this.#fail("", "value is too big for one frame");
     let bigger: Uint8Array<ArrayBuffer>;
     try {
-      bigger = new Uint8Array(Math.max(need, 2 * this.buf.length));
+      bigger = new Uint8Array(Math.max(need, 2 * this.#buf.length));
     } catch {
-      return this.fail("", "value is too big for one frame");
+      return this.#fail("", "value is too big for one frame");
     }
-    bigger.set(this.buf.subarray(this.origin, this.pos), this.origin);
-    this.use(bigger);
+    bigger.set(this.#buf.subarray(this.#origin, this.#pos), this.#origin);
+    this.#use(bigger);
   }
 
-  private use(buf: Uint8Array<ArrayBuffer>): void {
-    this.buf = buf;
-    this.view = new DataView(buf.buffer);
+  #use(buf: Uint8Array<ArrayBuffer>): void {
+    this.#buf = buf;
+    this.#view = new DataView(buf.buffer);
   }
 
-  private count(v: readonly unknown[], name: string): number {
-    if (!Array.isArray(v)) this.wrong(name, "an array", v);
+  #count(v: readonly unknown[], name: string): number {
+    if (!Array.isArray(v)) this.#wrong(name, "an array", v);
     return v.length;
   }
 
-  private enter(name: string, index: number): void {
-    const depth = this.depth;
-    if (depth >= MAX_DEPTH) this.fail(name, "tables are nested deeper than 64");
-    this.names[depth] = name;
-    this.indexes[depth] = index;
-    this.depth = depth + 1;
+  #enter(name: string, index: number): void {
+    const depth = this.#depth;
+    if (depth >= MAX_DEPTH) this.#fail(name, "tables are nested deeper than 64");
+    this.#names[depth] = name;
+    this.#indexes[depth] = index;
+    this.#depth = depth + 1;
   }
 
-  private unsafe(name: FieldName, v: unknown): never {
-    if (typeof v !== "number") return this.wrong(name, "an integer", v);
-    if (!Number.isInteger(v)) return this.fail(name, `${v} is not an integer`);
-    return this.fail(name, `${v} is beyond 2^53; declare the field as bigint`);
+  #unsafe(name: FieldName, v: unknown): never {
+    if (typeof v !== "number") return this.#wrong(name, "an integer", v);
+    if (!Number.isInteger(v)) return this.#fail(name, `${v} is not an integer`);
+    return this.#fail(name, `${v} is beyond 2^53; declare the field as bigint`);
   }
 
-  private wrong(name: FieldName, want: string, v: unknown): never {
-    return this.fail(name, `expected ${want}, got ${show(v)}`);
+  #wrong(name: FieldName, want: string, v: unknown): never {
+    return this.#fail(name, `expected ${want}, got ${show(v)}`);
   }
 
-  private fail(name: FieldName, reason: string): never {
-    throw new EncodeError(pathOf(this.names, this.indexes, this.depth, this.list, name), reason);
+  #fail(name: FieldName, reason: string): never {
+    throw new EncodeError(pathOf(this.#names, this.#indexes, this.#depth, this.#list, name), reason);
   }
 }
 

@@ -1,4 +1,4 @@
-package client
+package session
 
 import (
 	"encoding/binary"
@@ -7,32 +7,28 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/ignex/nova/internal/leak"
 )
-
-func TestMain(m *testing.M) { leak.Main(m) }
 
 // gateLog drives a gate the way a socket does and writes down what happens.
 type gateLog struct {
-	g   gate
+	g   BaseGate
 	out []string
 }
 
 func (l *gateLog) push(seq uint64) {
 	for {
-		v := l.g.push(seq, binary.LittleEndian.AppendUint64(nil, seq))
+		v := l.g.Push(seq, binary.LittleEndian.AppendUint64(nil, seq))
 		switch v {
-		case deliver:
+		case Deliver:
 			l.out = append(l.out, fmt.Sprint(seq))
 			l.release()
-		case duplicate:
+		case Duplicate:
 			l.out = append(l.out, fmt.Sprintf("dup %d", seq))
-		case hold:
-			if l.g.ask() {
+		case Hold:
+			if l.g.Ask() {
 				l.out = append(l.out, fmt.Sprintf("ask %d", l.g.last))
 			}
-		case overflow:
+		case Overflow:
 			l.flush()
 			continue
 		}
@@ -42,7 +38,7 @@ func (l *gateLog) push(seq uint64) {
 
 func (l *gateLog) release() {
 	for {
-		frame, ok := l.g.next()
+		frame, ok := l.g.Next()
 		if !ok {
 			return
 		}
@@ -53,7 +49,7 @@ func (l *gateLog) release() {
 func (l *gateLog) flush() {
 	for {
 		l.release()
-		from, to, ok := l.g.skip()
+		from, to, ok := l.g.Skip()
 		if !ok {
 			return
 		}
@@ -65,18 +61,18 @@ func (l *gateLog) do(step string) {
 	var n, m uint64
 	switch {
 	case step == "open":
-		l.g.open()
+		l.g.Open()
 	case step == "close":
-		l.g.close()
+		l.g.Close()
 	case step == "timeout":
 		l.flush()
 	case strings.HasPrefix(step, "ok "):
 		fmt.Sscanf(step, "ok %d", &n)
-		if l.g.resumed(true, n) {
+		if l.g.Resumed(true, n) {
 			l.flush()
 		}
 	case step == "refused":
-		if l.g.resumed(false, 0) {
+		if l.g.Resumed(false, 0) {
 			l.flush()
 		}
 	case strings.Contains(step, "-"):
@@ -117,26 +113,26 @@ func TestGate(t *testing.T) {
 		{"only the first number may go back", "open,1-3,close,open,4,2,5", "1,2,3,4,dup 2,5"},
 		{"overflow", "open,1,3,5,7,9,timeout", "1,ask 1,gap 2-2,3,gap 4-4,5,gap 6-6,7,ask 7,gap 8-8,9"},
 	} {
-		l := gateLog{g: gate{maxFrames: 3, maxBytes: 1 << 20}}
+		l := gateLog{g: BaseGate{MaxFrames: 3, MaxBytes: 1 << 20}}
 		for step := range strings.SplitSeq(c.steps, ",") {
 			l.do(step)
 		}
 		if got := strings.Join(l.out, ","); got != c.want {
 			t.Errorf("%s: %s\ngot  %s\nwant %s", c.name, c.steps, got, c.want)
 		}
-		if l.g.waiting() == 0 && (l.g.bytes != 0 || l.g.held != nil) {
+		if l.g.Waiting() == 0 && (l.g.bytes != 0 || l.g.held != nil) {
 			t.Errorf("%s: keeps %d bytes for nothing", c.name, l.g.bytes)
 		}
 	}
 }
 
 func TestGateBytes(t *testing.T) {
-	g := gate{maxFrames: 1000, maxBytes: 100}
-	g.open()
-	if v := g.push(5, make([]byte, 500)); v != hold {
+	g := BaseGate{MaxFrames: 1000, MaxBytes: 100}
+	g.Open()
+	if v := g.Push(5, make([]byte, 500)); v != Hold {
 		t.Errorf("the first frame is not held, however large: %d", v)
 	}
-	if v := g.push(7, make([]byte, 1)); v != overflow {
+	if v := g.Push(7, make([]byte, 1)); v != Overflow {
 		t.Errorf("more bytes than allowed: %d", v)
 	}
 }
@@ -147,8 +143,8 @@ func TestGateModel(t *testing.T) {
 	for range 300 {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 0))
-		l := gateLog{g: gate{maxFrames: 1 + rng.IntN(20), maxBytes: 1 + rng.IntN(400)}}
-		l.g.open()
+		l := gateLog{g: BaseGate{MaxFrames: 1 + rng.IntN(20), MaxBytes: 1 + rng.IntN(400)}}
+		l.g.Open()
 		sent := uint64(0)
 		var network []uint64
 		for range 400 {
@@ -188,7 +184,7 @@ func TestGateModel(t *testing.T) {
 				}
 				network = slices.Delete(network, at, at+1)
 			}
-			if len(l.g.held) > l.g.maxFrames {
+			if len(l.g.held) > l.g.MaxFrames {
 				t.Fatalf("seed %d: holds %d frames", seed, len(l.g.held))
 			}
 		}
@@ -209,7 +205,7 @@ func TestGateModel(t *testing.T) {
 				next++
 			}
 		}
-		if l.g.last != next-1 || l.g.waiting() != 0 {
+		if l.g.last != next-1 || l.g.Waiting() != 0 {
 			t.Fatalf("seed %d: ended at %d, counter says %d", seed, next-1, l.g.last)
 		}
 	}

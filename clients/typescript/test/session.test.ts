@@ -1,0 +1,441 @@
+// session/1 against a server that the test plays.
+import { WebSocket } from "ws";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "@ignex/nova-client";
+import type { Client, Gap, NovaError, Options, State } from "@ignex/nova-client";
+import * as control from "../src/control/index.js";
+import { refOf } from "../src/topic.js";
+import { mixed, quote, schema, trade } from "./fixtures/market.js";
+import { aQuote, aTrade, emptyMixed } from "./fixtures/values.js";
+import { TestServer } from "./server.js";
+import type { Peer } from "./server.js";
+
+let server: TestServer;
+let client: Client;
+let errors: NovaError[];
+let gaps: Gap[];
+let recovered: boolean[];
+let seen: number[];
+
+beforeEach(async () => {
+  server = await TestServer.start();
+  server.greet = (peer) => peer.welcome(["session/1", "topics/1"], "early", ["staff"]);
+  [errors, gaps, recovered, seen] = [[], [], [], []];
+});
+afterEach(async () => {
+  client.close();
+  await server.stop();
+});
+
+function start(options: Options = {}): Client {
+  client = connect(server.url, { schema, webSocket: WebSocket, reconnect: { initialMs: 1, maxMs: 20 }, ...options });
+  client.onError((e) => errors.push(e));
+  client.onGap((gap) => gaps.push(gap));
+  client.onRecovered((ok) => recovered.push(ok));
+  client.on(quote, (_, meta) => seen.push(meta.seq));
+  return client;
+}
+
+function reach(state: State): Promise<void> {
+  if (client.status.state === state) return Promise.resolve();
+  return new Promise((done) => {
+    const handle = client.onStatus((s) => {
+      if (s.state !== state) return;
+      handle.off();
+      done();
+    });
+  });
+}
+
+/** Resolves once a trade has been delivered, and with it all before. */
+async function settled(peer: Peer, seq?: number): Promise<void> {
+  const done = new Promise<void>((done) => client.once(trade, () => done()));
+  peer.send(trade, aTrade, seq === undefined ? {} : { seq });
+  await done;
+}
+
+const numbered = (peer: Peer, ...seqs: number[]) => seqs.forEach((seq) => peer.send(quote, { ...aQuote, ts: seq }, { seq }));
+const gap = (peer: Peer, from: number, to: number, reason: number, topic = "") => peer.send(control.novaGap, { topic, from, to, reason });
+const say = (id: string) => client.send(mixed, { ...emptyMixed, id });
+const outcome = (p: Promise<void>) => p.then(() => "ok", (e: NovaError) => e.code);
+
+describe("attach", () => {
+  test("is the first frame after hello; nova.session makes the connection and gives the identity", async () => {
+    start();
+    const peer = await server.accept();
+    const names: string[] = [];
+    expect(await peer.session({ clientId: "me" })).toEqual({ session: "", lastSeq: 0, topics: [] });
+    await reach("connected");
+    names.push(...peer.received.map((r) => r.name));
+    expect(names.slice(0, 1)).toEqual(["hello"]);
+    expect([client.clientId, client.groups, recovered]).toEqual(["me", ["staff"], []]);
+    peer.send(control.novaGroups, { groups: ["staff", "vip"] });
+    await settled(peer);
+    expect(client.groups).toEqual(["staff", "vip"]);
+  });
+
+  test("numbered frames before nova.session are discarded, unnumbered ones are not", async () => {
+    start();
+    const peer = await server.accept();
+    numbered(peer, 7, 8);
+    gap(peer, 9, 9, 2);
+    await peer.session({ nextSeq: 5 });
+    numbered(peer, 5);
+    await settled(peer, 6);
+    expect([seen, gaps]).toEqual([[5], []]);
+  });
+
+  test("recovered: goes on behind the last number, twice in a row, once before any frame", async () => {
+    start();
+    let peer = await server.accept();
+    await peer.session();
+    numbered(peer, 1, 2);
+    await settled(peer, 3);
+    const asked: unknown[] = [];
+    for (let next = 4; next < 8; next += 2) {
+      peer.ws.terminate();
+      peer = await server.accept();
+      asked.push(await peer.session({ recovered: true, nextSeq: next, session: `n1.${next}` }));
+      numbered(peer, next);
+      await settled(peer, next + 1);
+    }
+    peer.ws.terminate();
+    peer = await server.accept();
+    asked.push(await peer.session({ recovered: true, nextSeq: 8 }));
+    await reach("connected");
+    expect(asked).toEqual([
+      { session: "n1.aaaa", lastSeq: 3, topics: [] },
+      { session: "n1.4", lastSeq: 5, topics: [] },
+      { session: "n1.6", lastSeq: 7, topics: [] },
+    ]);
+    expect([seen, recovered, gaps]).toEqual([[1, 2, 4, 6], [true, true, true], []]);
+  });
+
+  test("not recovered: follows the new numbers", async () => {
+    start();
+    let peer = await server.accept();
+    await peer.session();
+    numbered(peer, 1, 2, 3);
+    await settled(peer);
+    peer.ws.terminate();
+    peer = await server.accept();
+    await peer.session({ nextSeq: 1, session: "n2.bbbb" });
+    numbered(peer, 1);
+    await settled(peer);
+    expect([seen, recovered]).toEqual([[1, 2, 3, 1], [false]]);
+  });
+
+  test("a server without sessions is followed, and says what is lost", async () => {
+    start();
+    let peer = await server.accept();
+    await peer.session();
+    await reach("connected");
+    const sent = outcome(say("a"));
+    await peer.next(mixed);
+    server.greet = (p) => p.welcome();
+    peer.ws.terminate();
+    peer = await server.accept();
+    expect(await sent).toBe("unknown_outcome");
+    await reach("connected");
+    expect(recovered).toEqual([false]);
+    expect(await outcome(say("b"))).toBe("ok");
+    expect((await peer.take(mixed)).seq).toBe(0);
+  });
+
+  test("pause keeps the session", async () => {
+    start();
+    const peer = await server.accept();
+    await peer.session();
+    numbered(peer, 1);
+    await settled(peer, 2);
+    client.pause();
+    expect((await peer.end()).code).toBe(4000);
+    client.resume();
+    expect(await (await server.accept()).session({ recovered: true, nextSeq: 3 })).toMatchObject({ session: "n1.aaaa", lastSeq: 2 });
+    await reach("connected");
+  });
+});
+
+describe("the gate", () => {
+  test.each([
+    ["a hole", (p: Peer) => numbered(p, 1, 3)],
+    ["a duplicate", (p: Peer) => numbered(p, 1, 1)],
+    ["a gap ahead", (p: Peer) => gap(p, 2, 3, 2)],
+    ["a gap behind", (p: Peer) => (numbered(p, 1, 2), gap(p, 1, 2, 2))],
+    ["an ack of what was never sent", (p: Peer) => p.send(control.novaAck, { seq: 1 })],
+    ["nova.session elsewhere", (p: Peer) => p.send(control.novaSession, { ...answer, nextSeq: 0 })],
+  ])("%s closes 1002", async (_, act) => {
+    start();
+    const peer = await server.accept();
+    await peer.session();
+    act(peer);
+    expect((await peer.end()).code).toBe(1002);
+    expect(client.status).toMatchObject({ state: "closed", code: 1002 });
+    expect(client.status.reason).toMatch(/^the server broke the protocol: /);
+  });
+
+  const answer: control.Session = {
+    session: "n1.x", clientId: "c", recovered: true, nextSeq: 1, missed: 0, received: 0, ttlMs: 1, heartbeatMs: 0, maxMessage: 0, rate: 0, burst: 0,
+  };
+
+  test.each([
+    ["recovered at another number", { recovered: true, nextSeq: 5 }],
+    ["received what was never sent", { recovered: true, nextSeq: 2, received: 1 }],
+  ])("%s closes 1002", async (_, answer) => {
+    start();
+    let peer = await server.accept();
+    await peer.session();
+    await settled(peer, 1);
+    peer.ws.terminate();
+    peer = await server.accept();
+    await peer.session(answer);
+    expect((await peer.end()).code).toBe(1002);
+  });
+
+  test("holes are declared in their place; every reason but superseded is told", async () => {
+    start();
+    const peer = await server.accept();
+    await peer.session();
+    numbered(peer, 1);
+    gap(peer, 2, 3, 1);
+    numbered(peer, 4);
+    gap(peer, 3, 6, 2); // repeats a part of the past
+    gap(peer, 7, 7, 3);
+    gap(peer, 8, 8, 4);
+    gap(peer, 9, 9, 5);
+    gap(peer, 10, 10, 77);
+    await settled(peer, 11);
+    expect(seen).toEqual([1, 4]);
+    expect(gaps).toEqual([
+      { from: 5, to: 6, reason: "policy" }, { from: 7, to: 7, reason: "withdrawn" }, { from: 8, to: 8, reason: "cluster" },
+      { from: 9, to: 9, reason: "log" }, { from: 10, to: 10, reason: "lost" },
+    ]);
+  });
+
+  test("gaps of a topic move its position", async () => {
+    start();
+    const sub = client.subscribe("t");
+    const peer = await server.accept();
+    await peer.session();
+    const { id } = await peer.next(control.novaSubscribe);
+    peer.send(control.novaSubscribed, { id, topic: "t", epoch: "e", offset: 4, recovered: false, replayed: 0 }, { seq: 1 });
+    gap(peer, 3, 6, 5, "t");
+    gap(peer, 7, 8, 1, "t");
+    gap(peer, 1, 8, 5, "t"); // nothing new
+    gap(peer, 1, 9, 5, "other");
+    await settled(peer, 2);
+    expect(gaps).toEqual([{ topic: "t", from: 5, to: 6, reason: "log" }]);
+    expect(sub.position).toEqual({ epoch: "e", offset: 8 });
+  });
+
+  test("acknowledges every 64 frames and declared holes", async () => {
+    start();
+    const peer = await server.accept();
+    await peer.session();
+    for (let n = 1; n <= 100; n++) numbered(peer, n);
+    gap(peer, 101, 200, 1);
+    for (let n = 201; n <= 228; n++) numbered(peer, n);
+    expect(await peer.next(control.novaAck)).toEqual({ seq: 64 });
+    expect(await peer.next(control.novaAck)).toEqual({ seq: 227 });
+  });
+});
+
+describe("upstream", () => {
+  test("is numbered, and done when acknowledged", async () => {
+    start();
+    const first = outcome(say("a")); // waits for the session
+    const peer = await server.accept();
+    await peer.session();
+    await reach("connected");
+    const rest = ["b", "c"].map((id) => outcome(say(id)));
+    for (const [id, seq] of [["a", 1], ["b", 2], ["c", 3]]) {
+      const got = await peer.take(mixed);
+      expect([got.value.id, got.seq]).toEqual([id, seq]);
+    }
+    client.snapshot("t", 3);
+    client.joinGroup("g");
+    expect((await peer.take(control.snapshotRequest)).seq).toBe(0);
+    expect((await peer.take(control.joinGroup)).seq).toBe(0);
+    peer.send(control.novaAck, { seq: 2 });
+    peer.send(control.novaAck, { seq: 1 });
+    expect([await first, await rest[0]]).toEqual(["ok", "ok"]);
+    peer.send(control.novaAck, { seq: 3 });
+    expect(await rest[1]).toBe("ok");
+  });
+
+  test("what the server has not received is sent again, with its number and before what is new", async () => {
+    start();
+    let peer = await server.accept();
+    await peer.session();
+    await reach("connected");
+    const sent = ["a", "b", "c"].map((id) => outcome(say(id)));
+    for (let i = 0; i < 3; i++) await peer.take(mixed);
+    peer.ws.terminate();
+    await reach("reconnecting");
+    const late = outcome(say("d"));
+    peer = await server.accept();
+    await peer.session({ recovered: true, received: 1 });
+    const got = [await peer.take(mixed), await peer.take(mixed), await peer.take(mixed)];
+    expect(got.map((r) => [r.value.id, r.seq])).toEqual([["b", 2], ["c", 3], ["d", 4]]);
+    expect(await sent[0]).toBe("ok");
+    peer.send(control.novaAck, { seq: 4 });
+    expect(await Promise.all([...sent, late])).toEqual(["ok", "ok", "ok", "ok"]);
+    expect(errors).toEqual([]);
+  });
+
+  test("a lost session: unknown_outcome for what was sent, the rest is sent as new", async () => {
+    start();
+    let peer = await server.accept();
+    await peer.session();
+    await reach("connected");
+    const sent = ["a", "b"].map((id) => outcome(say(id)));
+    await peer.take(mixed);
+    await peer.take(mixed);
+    peer.ws.terminate();
+    await reach("reconnecting");
+    const late = outcome(say("c"));
+    peer = await server.accept();
+    await peer.session({ session: "n1.new" });
+    expect(await Promise.all(sent)).toEqual(["unknown_outcome", "unknown_outcome"]);
+    const got = await peer.take(mixed);
+    expect([got.value.id, got.seq]).toEqual(["c", 1]);
+    peer.send(control.novaAck, { seq: 1 });
+    expect(await late).toBe("ok");
+    expect(errors.map((e) => e.code)).toEqual(["unknown_outcome", "unknown_outcome"]);
+  });
+
+  test("close: unknown_outcome for what was sent, cancelled for what was not", async () => {
+    start();
+    const peer = await server.accept();
+    await peer.session();
+    await reach("connected");
+    const sent = outcome(say("a"));
+    await peer.take(mixed);
+    peer.ws.terminate();
+    await reach("reconnecting");
+    const late = outcome(say("b"));
+    client.close();
+    expect([await sent, await late]).toEqual(["unknown_outcome", "cancelled"]);
+  });
+});
+
+describe("topics and groups over sessions", () => {
+  const answerFor = (peer: Peer, id: number, topic: string, offset: number, seq: number, ok = false) =>
+    peer.send(control.novaSubscribed, { id, topic, epoch: "e", offset, recovered: ok, replayed: 0 }, { seq });
+  const event = (peer: Peer, topic: string, offset: number, seq: number) =>
+    peer.send(quote, aQuote, { seq, trailer: { ref: refOf("e", topic), offset } });
+
+  test("recovered: nothing is joined again, and nothing delivered twice", async () => {
+    start();
+    const sub = client.subscribe("t");
+    client.joinGroup("g");
+    let peer = await server.accept();
+    await peer.session();
+    const { id } = await peer.next(control.novaSubscribe);
+    await peer.next(control.joinGroup);
+    const { ts } = await peer.next(control.ping);
+    answerFor(peer, id, "t", 0, 1);
+    event(peer, "t", 1, 2);
+    peer.send(control.pong, { ts: ts + 1000 }); // what was told before is read
+    await settled(peer, 3);
+    peer.ws.terminate();
+    peer = await server.accept();
+    expect(await peer.session({ recovered: true, nextSeq: 4 })).toMatchObject({ topics: [{ topic: "t", epoch: "e", offset: 1 }] });
+    event(peer, "t", 2, 4);
+    event(peer, "t", 2, 5);
+    await settled(peer, 6);
+    expect(sub.position).toEqual({ epoch: "e", offset: 2 });
+    expect([seen, client.stats.stale]).toEqual([[2, 4], 1]);
+    await peer.next(control.ping);
+    expect(peer.received.map((r) => r.name)).toEqual(["hello"]);
+  });
+
+  test("recovered: what the server may not have read is told again", async () => {
+    start();
+    let peer = await server.accept();
+    await peer.session();
+    await reach("connected");
+    client.subscribe("a").close();
+    client.subscribe("b");
+    client.joinGroup("g");
+    client.leaveGroup("h");
+    const { id } = await peer.next(control.novaSubscribe).then(() => peer.next(control.novaSubscribe));
+    peer.ws.terminate();
+    await reach("reconnecting");
+    client.subscribe("c");
+    peer = await server.accept();
+    await peer.session({ recovered: true });
+    expect((await peer.next(control.novaSubscribe))).toMatchObject({ topic: "b", id });
+    expect((await peer.next(control.novaSubscribe))).toMatchObject({ topic: "c" });
+    expect((await peer.next(control.unsubscribe)).topic).toBe("a");
+    expect((await peer.next(control.joinGroup)).group).toBe("g");
+    expect((await peer.next(control.leaveGroup)).group).toBe("h");
+    answerFor(peer, id, "b", 0, 1);
+    event(peer, "b", 1, 2);
+    answerFor(peer, id, "b", 0, 3); // the second answer says nothing new
+    event(peer, "b", 1, 4);
+    await settled(peer, 5);
+    expect(seen).toEqual([2]);
+  });
+
+  test("not recovered: positions go in attach, others are joined, what was left meanwhile is left", async () => {
+    start();
+    const kept = client.subscribe("kept");
+    const left = client.subscribe("left");
+    client.joinGroup("g");
+    let peer = await server.accept();
+    await peer.session();
+    for (const [topic, seq] of [["kept", 1], ["left", 2]] as const) {
+      answerFor(peer, (await peer.next(control.novaSubscribe)).id, topic, 7, seq);
+    }
+    await settled(peer, 3);
+    peer.ws.terminate();
+    await reach("reconnecting");
+    client.subscribe("new");
+    peer = await server.accept();
+    const attach = await peer.next(control.novaAttach);
+    expect(attach.topics).toEqual([{ topic: "kept", epoch: "e", offset: 7 }, { topic: "left", epoch: "e", offset: 7 }]);
+    left.close();
+    await new Promise<void>((done) => {
+      peer.received.unshift({ name: "nova.attach", value: attach, seq: 0 });
+      void peer.session({ session: "n1.new" }).then(() => done());
+    });
+    expect((await peer.next(control.unsubscribe)).topic).toBe("left");
+    expect(await peer.next(control.novaSubscribe)).toMatchObject({ topic: "new", epoch: "", offset: 0 });
+    expect((await peer.next(control.joinGroup)).group).toBe("g");
+    answerFor(peer, 0, "kept", 7, 1, true);
+    event(peer, "kept", 8, 2);
+    await settled(peer, 3);
+    expect([kept.recovered, kept.position?.offset]).toEqual([true, 8]);
+    expect(peer.received.filter((r) => r.name === "nova.subscribe")).toEqual([]);
+  });
+
+  test("a refused group is not asked for again", async () => {
+    start();
+    client.joinGroup("g");
+    const peer = await server.accept();
+    await peer.session();
+    await peer.next(control.joinGroup);
+    peer.send(control.novaRejected, { id: 0, topic: "", group: "g", code: 7, message: "no" }, { seq: 1 });
+    await settled(peer, 2);
+    expect(errors.map((e) => [e.code, e.message])).toEqual([["denied", "group g: no"]]);
+    peer.ws.terminate();
+    const again = await server.accept();
+    await again.session({ session: "n1.new" });
+    await again.next(control.ping);
+    expect(again.received.map((r) => r.name)).toEqual(["hello"]);
+  });
+});
+
+test("goaway: the next attempt starts after exactly what the server asks, once", async () => {
+  start();
+  const peer = await server.accept();
+  await peer.session();
+  await reach("connected");
+  peer.send(control.novaGoaway, { reason: "draining", retryAfterMs: 123 });
+  peer.ws.close(1012, "service restart");
+  await reach("reconnecting");
+  expect(client.status).toMatchObject({ retryInMs: 123, code: 1012 });
+  const again = await server.accept();
+  again.ws.terminate();
+}, 10_000);

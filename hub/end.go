@@ -1,0 +1,93 @@
+package hub
+
+import "context"
+
+// End ends the session: memberships, queue, hooks. A newer session with the same
+// id is not touched. Calling it again is harmless.
+func (s *Session) End() { s.end(true) }
+
+// end ends the session; discard gives up what no socket has taken.
+func (s *Session) end(discard bool) {
+	s.state.Lock()
+	if s.ended {
+		s.state.Unlock()
+		return
+	}
+	s.ended = true
+	s.state.Unlock()
+	s.tearDown(discard)
+}
+
+// tearDown does what follows once ended is set.
+func (s *Session) tearDown(discard bool) {
+	h := s.hub
+	h.lost.remove(s)
+	s.state.Lock()
+	listed, rooms := s.listed, s.rooms
+	s.rooms = nil
+	s.state.Unlock()
+	if listed {
+		s.leaveAll(rooms)
+		h.clientsMu.Lock()
+		if h.clients[s.id] == s {
+			delete(h.clients, s.id)
+		}
+		if h.strings[s.hash] == s {
+			delete(h.strings, s.hash)
+		}
+		h.clientsMu.Unlock()
+		h.setKeep(h.metrics.sessions.Add(-1))
+	}
+	s.mu.Lock()
+	if discard {
+		s.queue.End()
+		s.peer = nil
+		s.owner.Store(nil)
+	}
+	s.snapshots = nil
+	h.ended.add(s.queue.Stats())
+	s.mu.Unlock()
+	if hook := h.options.OnDisconnect; hook != nil && listed {
+		s.enqueue(task{hook: true, last: true, run: func(ctx context.Context) { hook(ctx, s.client) }})
+	} else if box := s.inbox.Load(); box != nil {
+		box.close()
+	}
+}
+
+func (s *Session) leaveAll(rooms []*membership) {
+	for _, m := range append(rooms, &s.everyone) {
+		m.room.mu.Lock()
+		s.exit(m, itemLeave)
+		m.room.mu.Unlock()
+	}
+}
+
+// Disconnect implements nova.Session: the session ends with its socket, or at
+// once when it has none.
+func (s *Session) Disconnect(code int, reason string) {
+	s.state.Lock()
+	s.doomed = true
+	s.state.Unlock()
+	if !s.closePeer(code, reason) {
+		s.End()
+	}
+}
+
+// closePeer closes the socket; false when there is none.
+func (s *Session) closePeer(code int, reason string) bool {
+	s = s.lock()
+	peer := s.peer
+	s.mu.Unlock()
+	if peer == nil {
+		return false
+	}
+	peer.Close(code, reason)
+	return true
+}
+
+// giveUp is what becomes of a session whose queue broke.
+func (s *Session) giveUp(live bool) {
+	if !live || !s.closePeer(1013, "slow consumer") {
+		s.End()
+	}
+}

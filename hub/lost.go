@@ -1,0 +1,199 @@
+package hub
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ignex/nova/session"
+)
+
+// lostList holds the sessions without a socket, the longest first.
+type lostList struct {
+	mu    sync.Mutex
+	first *Session
+	last  *Session
+	n     int
+}
+
+func (l *lostList) add(s *Session, now int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.lostAt, s.prev, s.next = now, l.last, nil
+	if l.last != nil {
+		l.last.next = s
+	} else {
+		l.first = s
+	}
+	l.last = s
+	l.n++
+}
+
+func (l *lostList) remove(s *Session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.lostAt == 0 {
+		return
+	}
+	if s.prev != nil {
+		s.prev.next = s.next
+	} else {
+		l.first = s.next
+	}
+	if s.next != nil {
+		s.next.prev = s.prev
+	} else {
+		l.last = s.prev
+	}
+	s.lostAt, s.prev, s.next = 0, nil, nil
+	l.n--
+}
+
+// since tells when the session lost its socket, 0 = it has one.
+func (l *lostList) since(s *Session) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return s.lostAt
+}
+
+// oldest returns the session longest without a socket, and since when.
+func (l *lostList) oldest() (*Session, int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first == nil {
+		return nil, 0
+	}
+	return l.first, l.first.lostAt
+}
+
+func (l *lostList) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n
+}
+
+// Lost says that the socket of c is gone, with its close code. The session goes
+// on without one if its client can come back to it, else it ends. A socket that
+// was replaced touches nothing. byClient: the client closed it.
+func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
+	s = s.lock()
+	s.mu.Unlock()
+	h := s.hub
+	s.state.Lock()
+	s.mu.Lock()
+	if s.ended || !s.queue.Owns(c) {
+		mine := s.queue.Owns(c)
+		s.mu.Unlock()
+		s.state.Unlock()
+		if mine {
+			s.clear(c)
+		}
+		return
+	}
+	keep := s.listed && !s.doomed && survives(code, byClient) && !s.queue.Broken() &&
+		h.options.Session.TTL > 0 && (s.pinned || s.caps&CapSession != 0)
+	if !keep {
+		s.ended = true
+		s.mu.Unlock()
+		s.state.Unlock()
+		s.tearDown(true)
+		return
+	}
+	s.queue.Detach(c)
+	s.peer = nil
+	s.owner.Store(nil)
+	h.lost.add(s, h.options.Clock().UnixNano())
+	s.mu.Unlock()
+	s.state.Unlock()
+	if hook := h.options.OnLost; hook != nil {
+		s.enqueue(task{hook: true, run: func(ctx context.Context) { hook(ctx, s.client, code) }})
+	}
+}
+
+// clear takes the last socket from a session that ended with data left for it.
+func (s *Session) clear(c *session.Cursor) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.queue.Stats()
+	s.queue.End()
+	s.peer = nil
+	s.owner.Store(nil)
+	s.hub.ended.settle(before, s.queue.Stats())
+}
+
+// survives reports whether a session lives on after its socket was closed.
+func survives(code int, byClient bool) bool {
+	switch code {
+	case 1006, 1011, 1012, 1013, 4000, 4401:
+		return true
+	case 1001:
+		return !byClient
+	}
+	return false
+}
+
+// NoteRefusal tells the hub that its server turned a connection away: sessions of
+// clients that cannot come back for that reason live longer, up to five times the
+// TTL.
+func (h *Hub) NoteRefusal() { h.refused.Store(h.options.Clock().UnixNano()) }
+
+// expire ends sessions that are too long without a socket, or too many, and sees
+// to the memory of all.
+func (h *Hub) expire() {
+	ttl := int64(h.options.Session.TTL)
+	for {
+		s, since := h.lost.oldest()
+		if s == nil {
+			break
+		}
+		now := h.options.Clock().UnixNano()
+		age, refused := now-since, h.refused.Load()
+		old := age >= ttl && (age >= 5*ttl || refused == 0 || now-refused >= min(ttl, int64(30*time.Second)))
+		if !old && h.Len() <= h.options.Session.MaxSessions && h.SessionBytes() <= int64(h.options.Session.TotalBytes) {
+			break
+		}
+		s.expireFrom(since)
+	}
+	tight := h.SessionBytes() > int64(h.options.Session.TotalBytes)
+	if h.tight.Swap(tight) != tight {
+		h.setKeep(h.metrics.sessions.Load())
+	}
+}
+
+// expireFrom ends the session unless it had a socket meanwhile.
+func (s *Session) expireFrom(since int64) {
+	s.state.Lock()
+	if s.ended || s.hub.lost.since(s) != since {
+		s.state.Unlock()
+		return
+	}
+	s.ended = true
+	s.state.Unlock()
+	s.tearDown(true)
+	s.hub.metrics.expired.Add(1)
+}
+
+// SessionBytes returns the bytes of the frames that sessions hold. A frame counts
+// at most once per shard.
+func (h *Hub) SessionBytes() int64 { return h.held.Load() }
+
+// endedStats sums the counts of sessions that ended.
+type endedStats struct {
+	mu  sync.Mutex
+	sum session.Stats
+}
+
+func (e *endedStats) add(s session.Stats) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sum.Add(s)
+}
+
+// settle replaces the counts that were added by newer ones.
+func (e *endedStats) settle(before, after session.Stats) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sum.Written += after.Written - before.Written
+	e.sum.Discarded += after.Discarded - before.Discarded
+	e.sum.Unsent += after.Unsent - before.Unsent
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"errors"
+	"time"
+
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/wire/control"
+)
+
+// The phases of the admission.
+const (
+	fresh     int32 = iota
+	attaching       // session/1 is on: nova.attach has to come first
+	admitted
+)
+
+// admitAfter is when a client that sends nothing is admitted.
+const admitAfter = time.Second
+
+// admissionTimer closes a nova client that says no hello, or does not attach, and
+// admits others that say nothing.
+func (c *conn) admissionTimer() *time.Timer {
+	if c.nova {
+		return c.handshakeTimer()
+	}
+	return time.AfterFunc(admitAfter, func() { c.admit(0) })
+}
+
+func (c *conn) handshakeTimer() *time.Timer {
+	return time.AfterFunc(c.server.options.HandshakeTimeout, func() {
+		switch c.phase.Load() {
+		case fresh:
+			c.Close(1002, "no hello")
+		case attaching:
+			c.Close(1002, "no attach")
+		}
+	})
+}
+
+// awaitAttach turns session/1 on; false when the connection is admitted already.
+func (c *conn) awaitAttach(caps hub.Caps) bool {
+	c.admission.Lock()
+	defer c.admission.Unlock()
+	if c.phase.Load() != fresh {
+		return false
+	}
+	c.caps.Store(uint32(caps))
+	c.phase.Store(attaching)
+	if !c.nova {
+		c.stopTimer()
+		c.timer = c.handshakeTimer()
+	}
+	return true
+}
+
+// admit opens the session for data, once.
+func (c *conn) admit(lastSeq int64) {
+	c.admission.Lock()
+	defer c.admission.Unlock()
+	if c.phase.Load() != fresh {
+		return
+	}
+	c.paused.Store(true) // authorisation may be slow
+	session, err := c.session().Admit(&c.cursor, lastSeq)
+	c.opened(session, err)
+}
+
+// attach opens the session of a client with session/1, or gives it back.
+func (c *conn) attach(payload []byte) error {
+	var m control.Attach
+	if err := m.UnmarshalNova(payload); err != nil {
+		return &ws.CloseError{Code: 1002, Reason: "attach does not decode"}
+	}
+	c.server.metrics.control.Add(1)
+	c.admission.Lock()
+	defer c.admission.Unlock()
+	c.paused.Store(true)
+	session, err := c.session().AttachClient(&c.cursor, &m, hub.Terms{
+		Heartbeat: c.server.options.Heartbeat, MaxMessage: c.server.options.MaxMessageSize,
+	})
+	c.opened(session, err)
+	return nil
+}
+
+// opened notes the session the connection has from now on.
+func (c *conn) opened(session *hub.Session, err error) {
+	c.paused.Store(false)
+	c.seen.Store(c.server.tick.Load())
+	if err == nil {
+		c.current.Store(session)
+	}
+	c.phase.Store(admitted)
+	switch {
+	case errors.Is(err, hub.ErrReplaced):
+		c.Close(1000, "replaced by newer session")
+	case err != nil:
+		c.Close(1012, "service restart")
+	default:
+		c.Flush()
+	}
+}

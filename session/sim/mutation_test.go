@@ -1,0 +1,99 @@
+package sim_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ignex/nova/session/sim"
+)
+
+// mutations are simplifications that look harmless, and mistakes the simulator
+// found once. Each has to be caught.
+var mutations = []sim.Mutation{
+	{Name: "frames before attach", File: "session/queue.go", Edits: [][2]string{
+		{"if !q.admitted || q.broken || count == 0 {", "if q.broken || count == 0 {"},
+	}},
+	{Name: "hole at the end not told", File: "session/fill.go", Edits: [][2]string{
+		{"			if dst, more = q.fillGap(p, r, dst, start); !more {",
+			"			if r.end() == q.next {\n\t\t\t\tp.next = r.end()\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tif dst, more = q.fillGap(p, r, dst, start); !more {"},
+	}},
+	{Name: "write cursor kept in the session", File: "session/fill.go", Edits: [][2]string{
+		{"	if q.cursor != c || !q.admitted {\n\t\treturn\n\t}\n\tq.advance(&went)", "	if !q.admitted {\n\t\treturn\n\t}\n\tq.advance(&went)"},
+	}},
+	{Name: "a position from another life accepted", File: "session/resume.go", Edits: [][2]string{
+		{"q.lost <= n && n <= q.written", "q.lost <= n && n < q.next"},
+	}},
+	{Name: "conflation key without the target", File: "session/relieve.go", Edits: [][2]string{
+		{"v := value{f.Target, ", "v := value{0, "},
+	}},
+	{Name: "newest value takes the older one's place", File: "session/relieve.go", Edits: [][2]string{
+		{"	for num := last; num > first; {", "	newest := map[value]uint64{}\n\tfor num := last; num > first; {"},
+		{"			q.drop(q.ring.find(num), num, 1, Superseded)\n",
+			"			if m := newest[v]; m > 0 && r.count > 1 && num == r.num {\n\t\t\t\tp := q.ring.at(q.ring.find(num))\n\t\t\t\tp.first += uint32(m - num)\n\t\t\t}\n\t\t\tq.drop(q.ring.find(num), num, 1, Superseded)\n"},
+		{"		seen[v] = struct{}{}", "		seen[v] = struct{}{}\n\t\tnewest[v] = num"},
+	}},
+	{Name: "history trimmed in front of a promised replay", File: "session/queue.go", Edits: [][2]string{
+		{"		limit = min(limit, c.at.next-1)\n", ""},
+	}},
+	{Name: "history trimmed in front of a replay that waits", File: "session/queue.go", Edits: [][2]string{
+		{"			limit = min(limit, c.rewind-1)\n", ""},
+	}},
+	{Name: "trimmed between promise and recovery", File: "session/attach.go", Edits: [][2]string{
+		{"		q.detach(q.cursor)\n\t}\n\tq.cursor, q.trailers", "		q.Detach(q.cursor)\n\t}\n\tq.cursor, q.trailers"},
+	}},
+	{Name: "close queued during a short write", File: "session/fill.go", Edits: [][2]string{
+		{"case c.closing == closeNow && ahead == len(c.ahead):", "case c.closing == closeNow:"},
+	}},
+	{Name: "withdrawn frames of a short write are written", File: "session/fill.go", Edits: [][2]string{
+		{"		q.withdrawLate() // before a replay is promised\n", "		q.late = nil\n"},
+	}},
+	{Name: "a must frame dropped", File: "session/relieve.go", Edits: [][2]string{
+		{"uint8(1<<wire.DeliverDrop | 1<<wire.DeliverLatest)", "uint8(1<<wire.DeliverDrop | 1<<wire.DeliverLatest | 1<<wire.DeliverMust)"},
+	}},
+	{Name: "the older value kept", File: "session/relieve.go", Edits: [][2]string{
+		{"	for num := q.next; num > from; {\n\t\ti := q.ring.find(num - 1)", "	for num := q.next - 1; num > from; {\n\t\ti := q.ring.find(num - 1)"},
+		{"seen := map[value]struct{}{}", "seen := map[value]struct{}{{1, \"3 1\"}: {}}"},
+	}},
+	{Name: "a replaced socket forgets what it has begun", File: "session/attach.go", Edits: [][2]string{
+		{"	c.at, c.to = place{}, to\n", "	c.at, c.to = place{}, place{off: min(0, to.off)}\n"},
+	}},
+}
+
+// mutationSeeds is how many programs may pass before a mutation has to show.
+const mutationSeeds = "20000"
+
+func TestSimQueueCatchesMutations(t *testing.T) {
+	if testing.Short() {
+		return // it builds a test binary for each
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutations {
+		t.Run(strings.ReplaceAll(m.Name, " ", "_"), func(t *testing.T) {
+			overlay, err := m.Overlay(root, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-run", "^TestSimQueue$", ".")
+			cmd.Env = append(os.Environ(), "NOVA_SIM_SEED=1", "NOVA_SIM_SEEDS="+mutationSeeds, "NOVA_SIM_PROGRAM=", "NOVA_SIM_SHRINK=0")
+			out, err := cmd.CombinedOutput()
+			switch {
+			case err == nil:
+				t.Errorf("not caught by %s programs", mutationSeeds)
+			case !strings.Contains(string(out), "invariant") && !strings.Contains(string(out), "panic"):
+				t.Errorf("%v\n%s", err, out)
+			default:
+				for line := range strings.Lines(string(out)) {
+					if strings.Contains(line, "seed ") {
+						t.Log(strings.TrimSpace(line))
+					}
+				}
+			}
+		})
+	}
+}
