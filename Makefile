@@ -46,6 +46,7 @@ test-go: ## Go tests with the race detector
 test-ts: node ## TypeScript types and tests
 	cd clients/typescript && npm run --silent typecheck && npm test --silent && npm run --silent size
 	cd cmd/nova/page && npm run --silent typecheck && npm test --silent
+	cd e2e && npm run --silent typecheck
 
 test-browser: node ## the demo page in headless Chromium
 	cd e2e && npm test --silent

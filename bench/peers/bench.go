@@ -16,6 +16,8 @@ type Bench struct {
 	Samples int       // rounds of each workload
 	Keep    bool      // keep samples although others used the machine
 	Log     io.Writer // progress
+	// Profiles is a folder for CPU profiles of the servers in Go; default none.
+	Profiles string
 
 	self string
 }

@@ -62,21 +62,15 @@ func (l *Log) acquire(name, epoch string, after uint64, limit int) ([]place, uin
 
 func (l *Log) release(places []place) {
 	l.mu.Lock()
-	var unused []*segment
+	defer l.mu.Unlock()
 	var last *segment
 	for _, p := range places {
 		if p.segment != last {
 			last = p.segment
 			last.readers--
 			if last.gone && last.readers == 0 {
-				unused = append(unused, last)
+				l.closeFile(last)
 			}
-		}
-	}
-	l.mu.Unlock()
-	for _, s := range unused {
-		if err := s.file.Close(); err != nil {
-			l.options.Logger.Warn("filelog: close a segment", "file", s.name, "error", err)
 		}
 	}
 }

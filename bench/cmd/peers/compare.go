@@ -15,10 +15,10 @@ import (
 
 // compareOptions are the flags of the comparison.
 type compareOptions struct {
-	list, quick, keep         bool
-	only, workload, js, out   string
-	n, w, rate, samples, size int
-	duration                  time.Duration
+	list, quick, keep                 bool
+	only, workload, js, out, profiles string
+	n, w, rate, samples, size         int
+	duration                          time.Duration
 }
 
 func parseCompare(args []string) (o compareOptions, err error) {
@@ -30,6 +30,7 @@ func parseCompare(args []string) (o compareOptions, err error) {
 	fs.StringVar(&o.workload, "workload", "", "workloads by name or its beginning, separated by commas; all by default")
 	fs.StringVar(&o.js, "js", "peers/js", "folder of the JavaScript servers, after npm ci")
 	fs.StringVar(&o.out, "out", "", "write the report to this file too")
+	fs.StringVar(&o.profiles, "profiles", "", "write CPU profiles of the servers in Go to this folder")
 	fs.IntVar(&o.n, "n", 0, "connections, instead of the workload's")
 	fs.IntVar(&o.w, "w", 0, "broadcasts outstanding, instead of the workload's")
 	fs.IntVar(&o.rate, "rate", 0, "broadcasts a second, instead of the workload's")
@@ -81,7 +82,7 @@ func compare(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b := peers.Bench{JS: o.js, Samples: o.samples, Keep: o.keep, Log: os.Stderr}
+	b := peers.Bench{JS: o.js, Samples: o.samples, Keep: o.keep, Profiles: o.profiles, Log: os.Stderr}
 	for _, w := range workloads {
 		t, err := b.Run(ctx, w, all)
 		if err != nil {
