@@ -43,6 +43,7 @@ type Log struct {
 	synced    int64      // the active segment up to here is on the disk
 	mustRoll  bool
 	dirtyTail bool // bytes behind size could not be cut off
+	cutDirty  bool // bytes were cut off, which is not synced yet: the disk may still have them
 	badSync   bool // an fsync failed: what is not synced must be written again
 	timerOn   bool // syncTimer counts to the next interval
 	syncing   bool // the syncer is at work

@@ -141,11 +141,35 @@ func (s *simFS) segments() (names []string) {
 	return names
 }
 
-func (s *simFS) MkdirAll(string) error { return nil }
-func (s *simFS) Boot() string          { return s.boot }
+// process is what one process sees of the disk, until it is killed.
+type process struct {
+	*simFS
+	life int
+}
 
-func (s *simFS) Open(name string, create bool) (filelog.File, error) {
+func (s *simFS) process() process {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	return process{s, s.life}
+}
+
+// enter locks the disk, for a process that lives.
+func (s process) enter() error {
+	s.mu.Lock()
+	if s.life != s.simFS.life {
+		s.mu.Unlock()
+		return errDead
+	}
+	return nil
+}
+
+func (s process) MkdirAll(string) error { return nil }
+func (s process) Boot() string          { return s.boot }
+
+func (s process) Open(name string, create bool) (filelog.File, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
 	defer s.mu.Unlock()
 	n := s.names[name]
 	switch {
@@ -160,16 +184,18 @@ func (s *simFS) Open(name string, create bool) (filelog.File, error) {
 	case create:
 		n.data, n.resize = nil, true
 	}
-	return &simFile{fs: s, inode: n, life: s.life}, nil
+	return &simFile{fs: s.simFS, inode: n, life: s.life}, nil
 }
 
-func (s *simFS) change(f func(names map[string]*inode)) {
+func (s process) change(f func(names map[string]*inode)) {
 	f(s.names)
 	s.journal = append(s.journal, f)
 }
 
-func (s *simFS) List(dir string) (names []string, err error) {
-	s.mu.Lock()
+func (s process) List(dir string) (names []string, err error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
 	defer s.mu.Unlock()
 	for name := range s.names {
 		if filepath.Dir(name) == dir {
@@ -179,8 +205,10 @@ func (s *simFS) List(dir string) (names []string, err error) {
 	return names, nil
 }
 
-func (s *simFS) Remove(name string) error {
-	s.mu.Lock()
+func (s process) Remove(name string) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	if s.names[name] == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
@@ -189,16 +217,20 @@ func (s *simFS) Remove(name string) error {
 	return nil
 }
 
-func (s *simFS) Rename(from, to string) error {
-	s.mu.Lock()
+func (s process) Rename(from, to string) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	n := s.names[from]
 	s.change(func(names map[string]*inode) { delete(names, from); names[to] = n })
 	return nil
 }
 
-func (s *simFS) SyncDir(string) error {
-	s.mu.Lock()
+func (s process) SyncDir(string) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	if s.syncFail {
 		return errIO
@@ -215,14 +247,16 @@ type simLock struct {
 	life int
 }
 
-func (s *simFS) Lock(string) (io.Closer, error) {
-	s.mu.Lock()
+func (s process) Lock(string) (io.Closer, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
 	defer s.mu.Unlock()
 	if s.locked {
 		return nil, filelog.ErrLocked
 	}
 	s.locked = true
-	return &simLock{s, s.life}, nil
+	return &simLock{s.simFS, s.life}, nil
 }
 
 func (l *simLock) Close() error {
@@ -254,10 +288,10 @@ func (f *simFile) ReadAt(b []byte, at int64) (int, error) {
 		return 0, err
 	}
 	defer f.fs.mu.Unlock()
-	if at >= int64(len(f.inode.data)) {
+	if len(b) > 0 && at >= int64(len(f.inode.data)) {
 		return 0, io.EOF
 	}
-	n := copy(b, f.inode.data[at:])
+	n := copy(b, f.inode.data[min(at, int64(len(f.inode.data))):])
 	if n < len(b) {
 		return n, io.EOF
 	}
