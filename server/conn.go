@@ -34,7 +34,6 @@ type conn struct {
 
 	nova     bool // the client announced itself with ?nova=2
 	admitted atomic.Bool
-	greeted  bool  // a hello came; the reader's
 	deaf     bool  // a violation ended the parsing; the reader's
 	missed   uint8 // pings without an answer; the sweeper's
 }

@@ -35,6 +35,7 @@ func (b *Bench) sample(ctx context.Context, p Peer, w Workload) (load.Result, er
 	defer s.stop()
 	spec := w.Spec
 	spec.Protocol, spec.TLS, spec.PID = p.Protocol, p.TLS, s.cmd.Process.Pid
+	spec.Spin = !p.Free && !b.Sleep
 	spec.DataPort, spec.ControlPort = s.data, s.control
 	r, err := b.client(ctx, p, spec)
 	if err != nil {

@@ -3,6 +3,7 @@ package filelog_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -11,6 +12,11 @@ import (
 
 	"github.com/ignex/nova/topiclog"
 	"github.com/ignex/nova/topiclog/filelog"
+)
+
+var (
+	seeds     = flag.Uint64("seeds", 200, "number of seeds of TestCrashes")
+	firstSeed = flag.Uint64("seed", 0, "first seed of TestCrashes")
 )
 
 // crashRun drives one log over many lives of a simulated machine and keeps the
@@ -39,11 +45,7 @@ type key struct {
 // TestCrashes: whatever dies and whenever, no (epoch, offset) names two frames,
 // heads never fall, and what was acknowledged is there or declared lost.
 func TestCrashes(t *testing.T) {
-	seeds := uint64(300)
-	if testing.Short() {
-		seeds = 30
-	}
-	for seed := range seeds {
+	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			c := &crashRun{
 				T: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), fs: newSim(), policy: filelog.SyncPolicy(seed % 3),

@@ -26,6 +26,7 @@ func parseCompare(args []string) (o compareOptions, err error) {
 	fs.BoolVar(&o.list, "list", false, "list peers and workloads")
 	fs.BoolVar(&o.quick, "quick", false, "one sample each, disturbed or not")
 	fs.BoolVar(&o.keep, "keep", false, "keep samples although others used the machine")
+	fs.BoolVar(&o.sleep, "sleep", false, "let the client sleep while there is nothing to read; servers then pay for waking it")
 	fs.StringVar(&o.only, "only", "", "peers, separated by commas; all by default")
 	fs.StringVar(&o.workload, "workload", "", "workloads by name or its beginning, separated by commas; all by default")
 	fs.StringVar(&o.js, "js", "peers/js", "folder of the JavaScript servers, after npm ci")
@@ -82,7 +83,7 @@ func compare(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b := peers.Bench{JS: o.js, Samples: o.samples, Keep: o.keep, Profiles: o.profiles, Log: os.Stderr}
+	b := peers.Bench{JS: o.js, Samples: o.samples, Keep: o.keep, Sleep: o.sleep, Profiles: o.profiles, Log: os.Stderr}
 	for _, w := range workloads {
 		t, err := b.Run(ctx, w, all)
 		if err != nil {
