@@ -24,10 +24,10 @@ func NewReport(js, command string) (*Report, error) {
 }
 
 // Add adds the table of a workload.
-func (r *Report) Add(t *Table) { r.tables = append(r.tables, t) }
-
-// Finish ends the measuring.
-func (r *Report) Finish() { r.took = time.Since(r.began) }
+func (r *Report) Add(t *Table) {
+	r.tables = append(r.tables, t)
+	r.took = time.Since(r.began)
+}
 
 // String returns the report in Markdown.
 func (r *Report) String() string {

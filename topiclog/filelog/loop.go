@@ -3,6 +3,7 @@ package filelog
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 )
 
@@ -18,6 +19,7 @@ func (l *Log) run() {
 	for {
 		select {
 		case <-l.wake:
+			runtime.Gosched() // whoever is about to append shares the write
 			l.commit()
 		case err := <-l.syncDone:
 			l.syncEnded(err)

@@ -78,7 +78,7 @@ func (s *simFS) powerLoss(r *rand.Rand, keep float64) {
 			n.setDiskSize()
 		}
 		for _, p := range slices.Sorted(maps.Keys(n.dirty)) {
-			if r.Float64() < keep {
+			if keep > 0 && r.Float64() < keep {
 				n.flush(p)
 			}
 		}
