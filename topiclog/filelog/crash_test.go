@@ -51,6 +51,11 @@ func TestCrashes(t *testing.T) {
 				T: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), fs: newSim(), policy: filelog.SyncPolicy(seed % 3),
 				frames: map[key]string{}, heads: map[key]uint64{}, acked: map[key]bool{}, safe: map[key]bool{}, epochs: map[string]string{},
 			}
+			defer func() {
+				if t.Failed() && c.log != nil {
+					_ = c.log.Close() // the failure is what matters; let its goroutines end
+				}
+			}()
 			for range 12 {
 				c.life()
 			}
