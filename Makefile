@@ -5,7 +5,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 NPM_DIRS := clients/typescript cmd/nova/page e2e schema/testdata/typebox
 
-.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec ci
+.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-peers ci
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -46,6 +46,7 @@ test-go: ## Go tests with the race detector
 test-ts: node ## TypeScript types and tests
 	cd clients/typescript && npm run --silent typecheck && npm test --silent && npm run --silent size
 	cd cmd/nova/page && npm run --silent typecheck && npm test --silent
+	cd e2e && npm run --silent typecheck
 
 test-browser: node ## the demo page in headless Chromium
 	cd e2e && npm test --silent
@@ -60,5 +61,8 @@ bench: ## compile and run every Go benchmark once, so that none rots
 bench-codec: node ## codec ratios against other formats, in one run
 	cd bench && $(GO) run ./cmd/ratios
 	cd clients/typescript && npm run --silent bench
+
+bench-peers: bench/peers/js/node_modules/.stamp ## nova against other fan-out servers; an hour; writes bench/RESULTS.md
+	cd bench && $(GO) run ./cmd/peers -out RESULTS.md
 
 ci: lint setup node gen-check test bench ## what has to pass before a change lands

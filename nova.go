@@ -40,8 +40,9 @@ func SchemaOf(layout *wire.Layout) (*Schema, error) {
 // Name returns the package name the schema declares.
 func (s *Schema) Name() string { return s.layout.Package }
 
-// Fingerprint returns 16 hex digits that are equal exactly when two schemas
-// have the same wire format.
+// Fingerprint returns 16 hex digits that name the wire format: schemas of one
+// fingerprint read each other's frames exactly. Options and constraints are not
+// part of it, names of tables are.
 func (s *Schema) Fingerprint() string { return s.layout.Fingerprint }
 
 // Layout returns the schema as plain tables. The caller must not change it.

@@ -29,11 +29,10 @@ type fake struct {
 	t     *testing.T
 	peers chan *peer
 
-	mu      sync.Mutex
-	refuse  string // an HTTP answer instead of the upgrade
-	down    bool   // dialling fails
-	dials   []time.Time
-	refusal int // times refuse was sent
+	mu     sync.Mutex
+	refuse string // an HTTP answer instead of the upgrade
+	down   bool   // dialling fails
+	dials  []time.Time
 }
 
 func newFake(t *testing.T) *fake { return &fake{t: t, peers: make(chan *peer, 100)} }

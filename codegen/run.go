@@ -69,7 +69,7 @@ func prepare(cfg Config) (Files, Dirs, Report, error) {
 	if err != nil {
 		return nil, nil, Report{}, err
 	}
-	model, err := read(cfg)
+	model, err := ReadSchema(cfg)
 	if err != nil {
 		return nil, nil, Report{}, err
 	}
@@ -104,8 +104,9 @@ func (cfg Config) outputs() (Dirs, Options, error) {
 	return dirs, opts, nil
 }
 
-// read reads the schema with the lock beside it, if there is one.
-func read(cfg Config) (*schema.Model, error) {
+// ReadSchema reads the schema of cfg with the lock beside it, if there is one, so
+// that its numbers are those of generated code.
+func ReadSchema(cfg Config) (*schema.Model, error) {
 	if ext := filepath.Ext(cfg.Schema); ext == ".ts" || ext == ".mts" || ext == ".js" || ext == ".mjs" {
 		return nil, errors.New(exportFirst(cfg.Schema))
 	}

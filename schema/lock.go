@@ -124,7 +124,7 @@ func (l *Lock) Encode() []byte {
 
 var lockName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-const lockFix = "restore the file from version control and run nova check"
+const lockFix = "restore the file from version control"
 
 // ReadLock reads nova.lock.json. The error is of type [Errors].
 func ReadLock(file string, data []byte) (*Lock, error) {
@@ -322,7 +322,7 @@ func (l *Lock) applyTable(t *Table, pinned LockTable) []Problem {
 			at := l.pos["tables/"+t.Name]
 			problems = append(problems, Problem{Pos: f.Pos,
 				Found: fmt.Sprintf("the property %s was removed from %s earlier and its id %d stays taken", quote(f.JSON), t.Name, id),
-				Fix: fmt.Sprintf("give it a new name, or, when its type is what it was, take %q out of \"deprecated\" in %s; nova check tells the difference",
+				Fix: fmt.Sprintf("give it a new name, or, when its type is what it was, take %q out of \"deprecated\" in %s",
 					f.WireName, at.File)})
 		default:
 			f.ID = id

@@ -30,7 +30,7 @@ func Read(file string, data []byte, opts Options) (*Model, error) {
 		return nil, problems
 	}
 	r := &reader{opts: opts, model: &Model{}, problems: problems, tables: map[*node]*Table{}, enums: map[*node]*Enum{},
-		byName: map[string]*named{}, clashes: map[[2]Pos]bool{}, depth: map[*Table]int{}}
+		byName: map[string]*named{}, clashes: map[[2]Pos]bool{}, depth: map[*Table]int{}, required: map[*Table]int{}}
 	r.document = newDocument(file, root)
 	if root.kind != nodeObject {
 		r.fail(root, root.describe()+" where the document should stand", `write {"package": …, "events": {…}}`)
@@ -65,6 +65,7 @@ type reader struct {
 	open       []*node           // objects being read, outermost first
 	clashes    map[[2]Pos]bool   // places whose names clash, told once
 	depth      map[*Table]int    // tables on the longest path down, the table included
+	required   map[*Table]int    // tables in every value, the table included
 }
 
 // named remembers who took the name of a table or enum.

@@ -3,6 +3,7 @@ package schema_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -288,5 +289,37 @@ func TestPackageOption(t *testing.T) {
 	}
 	if _, err = schema.Read("s.json", []byte(src), schema.Options{Package: "Ot-her"}); err == nil || !strings.Contains(err.Error(), `write "other"`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Two required objects on each level double a value: that is refused before
+// code is generated that nobody can compile.
+func TestRequiredObjectsMultiply(t *testing.T) {
+	doc := func(levels int, required string) string {
+		var b strings.Builder
+		b.WriteString(`{"package":"p","events":{"e":{"$ref":"T0x"}},"$defs":{`)
+		for i := range levels {
+			fmt.Fprintf(&b, `"T%dx":{"type":"object","properties":{"a":{"$ref":"T%dx"},"b":{"$ref":"T%dx"}},"required":[%s]},`, i, i+1, i+1, required)
+		}
+		fmt.Fprintf(&b, `"T%dx":{"type":"object","properties":{"v":{"type":"array","items":{"type":"string"}}},"required":["v"]}}}`, levels)
+		return b.String()
+	}
+	for _, c := range []struct {
+		levels   int
+		required string
+		want     string
+	}{
+		{11, `"a","b"`, ""},
+		{12, `"a","b"`, "every T0x holds more than 4096 objects, all of them required; make some of them optional"},
+		{50, `"a","b"`, "every T38x holds more than 4096 objects"},
+		{50, `"a"`, ""},
+	} {
+		_, err := schema.Read("s.json", []byte(doc(c.levels, c.required)), schema.Options{})
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%d levels: %v", c.levels, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
+			t.Errorf("%d levels: %v, want %s", c.levels, err, c.want)
+		}
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"github.com/ignex/nova/wire"
 )
 
-const maxTables = wire.MaxDepth // on one path, the root included
+const (
+	maxTables   = wire.MaxDepth // on one path, the root included
+	maxRequired = 4096          // tables in every value of one table
+)
 
 // claim gives a table or enum its name. It returns the earlier owner when that
 // is the same named schema, and reports a clash with any other.
@@ -83,15 +86,25 @@ func (r *reader) recursive(at *node) *Table {
 	return nil
 }
 
-// measure counts the tables on the longest path down from t.
+// measure counts the tables on the longest path down from t, and those that
+// every value of t holds: two required objects on each of 30 levels are a
+// thousand million, in a Go struct as in every frame.
 func (r *reader) measure(t *Table, at *node) {
-	deepest := 0
+	deepest, required, heaviest := 0, 1, 0
 	for _, f := range t.Fields {
-		if f.Table != nil {
-			deepest = max(deepest, r.depth[f.Table])
+		if f.Table == nil {
+			continue
+		}
+		deepest = max(deepest, r.depth[f.Table])
+		if f.Presence == wire.Required && !f.Vector {
+			required += r.required[f.Table]
+			heaviest = max(heaviest, r.required[f.Table])
 		}
 	}
-	r.depth[t] = deepest + 1
+	r.depth[t], r.required[t] = deepest+1, min(required, maxRequired+1)
+	if required > maxRequired && heaviest <= maxRequired { // larger ones were told already
+		r.fail(at, fmt.Sprintf("every %s holds more than %d objects, all of them required", t.Name, maxRequired), "make some of them optional, or nest fewer")
+	}
 	if deepest == maxTables { // deeper ones were told already
 		r.fail(at, fmt.Sprintf("objects are nested deeper than %d", maxTables), "flatten them")
 	}
@@ -102,7 +115,7 @@ func (r *reader) fields(t *Table, n *node) {
 	if more := n.get("additionalProperties"); more != nil {
 		t.AllowUnknown = more.allows()
 	}
-	required := r.required(n, props)
+	required := r.requiredNames(n, props)
 	wires, gos := map[string]*Field{}, map[string]*Field{}
 	seen := map[string]bool{}
 	for _, m := range props.members {
@@ -142,8 +155,8 @@ func (r *reader) distinct(taken map[string]*Field, name string, f *Field, langua
 	return false
 }
 
-// required reads the names of the properties that are always present.
-func (r *reader) required(n, props *node) map[string]bool {
+// requiredNames reads the names of the properties that are always present.
+func (r *reader) requiredNames(n, props *node) map[string]bool {
 	out := map[string]bool{}
 	list := n.get("required")
 	if list == nil {

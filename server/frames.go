@@ -205,7 +205,7 @@ func (c *conn) ping(payload []byte) error {
 	if err := m.UnmarshalNova(payload); err != nil {
 		return err
 	}
-	pong := control.Pong{Ts: m.Ts}
+	pong := control.Pong(m)
 	frame, err := pong.AppendFrame(nil)
 	if err != nil {
 		return err

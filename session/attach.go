@@ -49,7 +49,7 @@ func (q *Queue) Detach(c *Cursor) {
 
 // detach is Detach without trimming the history.
 func (q *Queue) detach(c *Cursor) {
-	seam := q.seam(c)
+	seams := q.seams(c)
 	list, to := q.underWay(c)
 	ahead, order := c.begun()
 	if c.flying {
@@ -71,7 +71,7 @@ func (q *Queue) detach(c *Cursor) {
 	c.at, c.to = place{}, to
 	c.rewind, c.waiting = 0, nil
 	q.cursor = nil
-	q.ring.join(seam)
+	q.join(seams)
 	if q.late != nil {
 		q.withdrawLate()
 	}

@@ -36,7 +36,7 @@ func (q *Queue) Fill(c *Cursor, dst []byte) []byte {
 
 // Wrote says that the socket took n bytes of what Fill returned.
 func (q *Queue) Wrote(c *Cursor, n, of int) {
-	seam := q.seam(c)
+	seams := q.seams(c)
 	c.flying = false
 	if n >= of {
 		q.commit(c, c.to)
@@ -44,16 +44,22 @@ func (q *Queue) Wrote(c *Cursor, n, of int) {
 		q.firm = 0 // what was not taken may be dropped again
 		q.commit(c, q.walk(c, n))
 	}
-	q.ring.join(seam)
+	q.join(seams)
 }
 
-// seam returns the number in front of which holes were kept apart for a write
-// under way, 0 = there is none.
-func (q *Queue) seam(c *Cursor) uint64 {
+// seams returns the numbers in front of which holes were kept apart for writes of
+// c, 0 = nowhere.
+func (q *Queue) seams(c *Cursor) [2]uint64 {
 	if q.cursor != c {
-		return 0
+		return [2]uint64{}
 	}
-	return q.sealed()
+	return [2]uint64{c.at.gapTo + 1, q.sealed()}
+}
+
+func (q *Queue) join(seams [2]uint64) {
+	for _, num := range seams {
+		q.ring.join(num)
+	}
 }
 
 // Flying reports whether something is between Fill and Wrote.

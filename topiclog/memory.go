@@ -39,7 +39,10 @@ type tail struct {
 	done    <-chan struct{}
 }
 
-var _ Log = (*Memory)(nil)
+var (
+	_ Log     = (*Memory)(nil)
+	_ Batcher = (*Memory)(nil)
+)
 
 // NewMemory makes an empty log.
 func NewMemory(options MemoryOptions) *Memory {
@@ -71,13 +74,36 @@ func (m *Memory) Append(ctx context.Context, topic, id string, frame []byte) (ui
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
+	_, offset := m.add(topic, id, frame)
+	return offset, nil
+}
+
+// AppendAll implements Batcher.
+func (m *Memory) AppendAll(ctx context.Context, entries []Entry) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.isClosed() {
+		return ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i := range entries {
+		e := &entries[i]
+		e.Epoch, e.Offset = m.add(e.Topic, e.ID, e.Frame)
+	}
+	return nil
+}
+
+// add appends one frame; m.mu is held.
+func (m *Memory) add(topic, id string, frame []byte) (epoch string, offset uint64) {
 	t := m.topics[topic]
 	if t == nil {
 		t = &memoryTopic{epoch: rand.Text(), ids: map[string]uint64{}}
 		m.topics[topic] = t
 	}
 	if offset, ok := t.ids[id]; ok && id != "" {
-		return offset, nil
+		return t.epoch, offset
 	}
 	t.head++
 	e := Entry{Topic: topic, Epoch: t.epoch, Offset: t.head, ID: id, Frame: slices.Clone(frame)}
@@ -95,7 +121,7 @@ func (m *Memory) Append(ctx context.Context, topic, id string, frame []byte) (ui
 		case <-tl.done:
 		}
 	}
-	return e.Offset, nil
+	return e.Epoch, e.Offset
 }
 
 func (m *Memory) dropFirst(t *memoryTopic) {

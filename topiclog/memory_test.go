@@ -11,9 +11,9 @@ import (
 func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestMemory(t *testing.T) {
-	logtest.Run(t, func(_ *testing.T, maxFrames int) topiclog.Log {
+	logtest.Run(t, logtest.Backend{Open: func(_ *testing.T, maxFrames int) topiclog.Log {
 		return topiclog.NewMemory(topiclog.MemoryOptions{MaxFrames: maxFrames})
-	})
+	}, Batches: true})
 }
 
 func TestMemoryTotal(t *testing.T) {

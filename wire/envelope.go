@@ -79,7 +79,7 @@ func ParseFrame(frame []byte) (Header, []byte, error) {
 	}
 	size := int64(binary.LittleEndian.Uint32(frame[HeaderLen:]))
 	if int64(end) != HeaderLen+PrefixLen+size {
-		return Header{}, nil, fmt.Errorf("%w: prefix says %d, %d bytes follow", ErrSize, size, end-HeaderLen-PrefixLen)
+		return Header{}, nil, fmt.Errorf("%w: prefix says %d, %d bytes follow", ErrSize, size, max(0, end-HeaderLen-PrefixLen))
 	}
 	return h, frame[HeaderLen:end:end], nil
 }

@@ -15,7 +15,10 @@ type Bench struct {
 	JS      string    // folder of the scripts, with their node_modules
 	Samples int       // rounds of each workload
 	Keep    bool      // keep samples although others used the machine
+	Sleep   bool      // the client sleeps while there is nothing to read
 	Log     io.Writer // progress
+	// Profiles is a folder for CPU profiles of the servers in Go; default none.
+	Profiles string
 
 	self string
 }

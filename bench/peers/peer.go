@@ -41,12 +41,16 @@ func Peers() []Peer {
 }
 
 // command returns the server's command line. self is this binary, js the folder
-// of scripts.
-func (p *Peer) command(self, js string, size int) []string {
+// of scripts, profile a file for the CPU profile of servers in Go, "" = none.
+func (p *Peer) command(self, js, profile string, size int) []string {
 	bytes := strconv.Itoa(size)
 	switch p.Script {
 	case "":
-		return append(append([]string{self, "serve"}, p.Flags...), "-size", bytes, p.Program)
+		command := append([]string{self, "serve"}, p.Flags...)
+		if profile != "" {
+			command = append(command, "-profile", profile)
+		}
+		return append(command, "-size", bytes, p.Program)
 	case "bun.mjs":
 		return []string{js + "/node_modules/.bin/bun", js + "/" + p.Script, bytes}
 	}

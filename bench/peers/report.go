@@ -24,10 +24,10 @@ func NewReport(js, command string) (*Report, error) {
 }
 
 // Add adds the table of a workload.
-func (r *Report) Add(t *Table) { r.tables = append(r.tables, t) }
-
-// Finish ends the measuring.
-func (r *Report) Finish() { r.took = time.Since(r.began) }
+func (r *Report) Add(t *Table) {
+	r.tables = append(r.tables, t)
+	r.took = time.Since(r.began)
+}
 
 // String returns the report in Markdown.
 func (r *Report) String() string {
@@ -45,7 +45,7 @@ func (r *Report) String() string {
 	return s.String()
 }
 
-const method = `Each sample is a fresh server process on processor 0 and a fresh load client on processor 1; the peers take turns, so that a round has one sample of each. Figures are medians with the range in brackets. Both ends share the machine, so throughput is what one second of server CPU time (user and system) delivers, not what a second on the wall does. "nova / peer" is the median of the ratios within one round: judge by these, and take gaps below 15 % for nothing. Samples during which others used more than 10 % of the machine are dropped. A latency is from the moment a broadcast was due to the moment the client had read it, its own queue included. Memory is resident memory after garbage was collected and returned; what the kernel holds for sockets is not in it. nova runs as it comes, with sessions and history on, but for the limit on upgrades a second; its payload of 100 bytes is one FlatBuffer.
+const method = `Each sample is a fresh server process on processor 0 and a fresh load client on processor 1; the peers take turns, so that a round has one sample of each. Figures are medians with the range in brackets. Both ends share the machine, so throughput is what one second of server CPU time (user and system) delivers, not what a second on the wall does. "nova / peer" is the median of the ratios within one round: judge by these, and take gaps below 15 % for nothing. The client polls without sleeping, so that no server pays for waking it; where nothing is pinned, and over TLS, it sleeps. Samples during which others used more than 10 % of the machine are dropped. A latency is from the moment a broadcast was due to the moment the client had read it, its own queue included. Memory is resident memory after garbage was collected and returned; what the kernel holds for sockets is not in it. nova runs as it comes, with sessions and history on, but for the limit on upgrades a second; its payload of 100 bytes is one FlatBuffer.
 
 `
 

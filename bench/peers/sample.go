@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 const (
 	serverCPU    = "0"
 	clientCPU    = "1"
-	readyTime    = 30 * time.Second
+	readyTime    = time.Minute
 	sampleTime   = 4 * time.Minute
 	shutdownTime = 10 * time.Second
 )
@@ -27,13 +28,14 @@ const (
 func (b *Bench) sample(ctx context.Context, p Peer, w Workload) (load.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
-	s, err := b.startServer(ctx, p, w.Size)
+	s, err := b.startServer(ctx, p, w)
 	if err != nil {
 		return load.Result{}, fmt.Errorf("%s: %w", p.Name, err)
 	}
 	defer s.stop()
 	spec := w.Spec
 	spec.Protocol, spec.TLS, spec.PID = p.Protocol, p.TLS, s.cmd.Process.Pid
+	spec.Spin = !p.Free && !b.Sleep
 	spec.DataPort, spec.ControlPort = s.data, s.control
 	r, err := b.client(ctx, p, spec)
 	if err != nil {
@@ -57,8 +59,12 @@ type serverProcess struct {
 	done          chan error
 }
 
-func (b *Bench) startServer(ctx context.Context, p Peer, size int) (*serverProcess, error) {
-	args := pin(p, serverCPU, p.command(b.self, b.JS, size))
+func (b *Bench) startServer(ctx context.Context, p Peer, w Workload) (*serverProcess, error) {
+	profile := ""
+	if b.Profiles != "" {
+		profile = filepath.Join(b.Profiles, w.Name+"-"+p.Name+".prof")
+	}
+	args := pin(p, serverCPU, p.command(b.self, b.JS, profile, w.Size))
 	s := &serverProcess{cmd: exec.CommandContext(ctx, args[0], args[1:]...), done: make(chan error, 1)}
 	s.cmd.Env = p.env()
 	s.cmd.Stderr = &s.errors

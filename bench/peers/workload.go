@@ -67,7 +67,7 @@ func Workloads() []Workload {
 		memory("idle", "10000 connections at rest after 3 broadcasts; nova: session, one topic, one group", load.Idle, 3, 1, 100,
 			"nova", "nova-plain", "centrifuge", "nats", "gws", "gorilla", "coder", "socketio", "bun"),
 		memory("idle-256", "the same after 256 broadcasts", load.Idle, 256, 16, 100,
-			"nova-256", "centrifuge", "nats", "gws", "bun"),
+			"nova-256", "bun"),
 		memory("growth", "10000 subscribers, 64 KiB payload: peak of resident memory over that at rest", load.Growth, 4, 1, 64<<10,
 			"nova", "centrifuge", "gws", "bun"),
 	}

@@ -103,12 +103,7 @@ func (d *demo) routes() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(layout) // the client is gone: nobody to tell
 	})
-	config := page.Config{}
-	if d.schema != market.Schema {
-		config.Generic = true
-		config.Topics = d.topics()
-	}
-	mux.Handle("/", page.Handler(config))
+	mux.Handle("/", page.Handler(page.Config{Generic: d.schema != market.Schema, Topics: d.topics()}))
 	return mux
 }
 

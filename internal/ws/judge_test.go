@@ -45,6 +45,7 @@ func TestJudgeGobwas(t *testing.T) {
 			t.Fatalf("got  %q, %v\nwant %q", got, err, want)
 		}
 		for _, w := range back {
+			//lint:ignore SA1019 the bytes it reads are our own
 			f, err := gobwas.ReadFrame(&ours)
 			if err != nil || f.Header.OpCode != gobwas.OpBinary || !f.Header.Fin || f.Header.Masked != masked {
 				t.Fatalf("gobwas reads %+v, %v", f.Header, err)

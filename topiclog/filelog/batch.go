@@ -183,13 +183,13 @@ func (l *Log) stage(name, id string, frame []byte) (*topic, uint64, *batch) {
 	if !t.announced {
 		// The first block needs no fsync: if this record is lost, so is the epoch.
 		t.announced = true
-		t.reserved = max(t.reserved, blockEnd(offset))
+		t.reserved = max(t.reserved, l.options.blockEnd(offset))
 		b.topics = append(b.topics, t)
 		b.buf = appendTopic(b.buf, t.number, t.name, t.epoch, t.reserved, t.head, t.lost)
 	}
 	if offset > t.reserved {
 		b.reserved = append(b.reserved, reservation{topic: t, before: t.reserved})
-		t.reserved = blockEnd(offset)
+		t.reserved = l.options.blockEnd(offset)
 		b.buf = appendReserve(b.buf, t.number, t.reserved)
 		b.sync = true // before any offset of the block is seen
 	}

@@ -184,10 +184,7 @@ func (in *loader) apply(at int64, length int, r record) error {
 		return fmt.Errorf("topic number %d is not known", r.topic)
 	}
 	if r.kind == kindReserve {
-		if r.reserved < t.reserved {
-			return fmt.Errorf("reserves up to %d after %d", r.reserved, t.reserved)
-		}
-		t.reserved = r.reserved
+		t.reserved = max(t.reserved, r.reserved) // less than a state that was written for a batch that failed
 		return nil
 	}
 	if !in.complete {
@@ -207,7 +204,7 @@ func (in *loader) apply(at int64, length int, r record) error {
 }
 
 func (in *loader) topic(r record) error {
-	if r.lost > r.head || r.head > r.reserved || r.reserved%blockOffsets != 0 {
+	if r.lost > r.head || r.head > r.reserved || r.reserved%in.l.options.block != 0 {
 		return fmt.Errorf("topic state lost %d, head %d, reserved %d", r.lost, r.head, r.reserved)
 	}
 	in.count++
@@ -226,7 +223,7 @@ func (in *loader) topic(r record) error {
 	if in.damaged && r.head > t.head {
 		t.lost = max(t.lost, r.head) // what was dropped had frames of it
 	}
-	t.seen = true
+	t.seen = !in.complete
 	t.reserved = max(t.reserved, r.reserved)
 	t.head = max(t.head, r.head)
 	t.lost = max(t.lost, r.lost)

@@ -35,13 +35,15 @@ type Log struct {
 	closing chan struct{}
 	ended   chan struct{} // the loop has ended
 	work    sync.WaitGroup
-	failed  error         // of the loop's last work; read after ended
+	failed  error // of the loop's last work; read after ended
 
 	// Of the loop alone.
-	limit     int64 // size at which the active segment ends
-	synced    int64 // the active segment up to here is on the disk
+	doomed    []*segment // to be deleted, oldest first
+	limit     int64      // size at which the active segment ends
+	synced    int64      // the active segment up to here is on the disk
 	mustRoll  bool
 	dirtyTail bool // bytes behind size could not be cut off
+	cutDirty  bool // bytes were cut off, which is not synced yet: the disk may still have them
 	badSync   bool // an fsync failed: what is not synced must be written again
 	timerOn   bool // syncTimer counts to the next interval
 	syncing   bool // the syncer is at work

@@ -3,6 +3,7 @@ package filelog
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 )
 
@@ -18,6 +19,7 @@ func (l *Log) run() {
 	for {
 		select {
 		case <-l.wake:
+			runtime.Gosched() // whoever is about to append shares the write
 			l.commit()
 		case err := <-l.syncDone:
 			l.syncEnded(err)
@@ -140,7 +142,7 @@ func (l *Log) syncTo(size int64) error {
 	if l.badSync {
 		return fmt.Errorf("sync %s: an earlier fsync failed", l.active.name)
 	}
-	if l.synced >= size {
+	if l.synced >= size && !l.cutDirty {
 		return nil
 	}
 	l.countSync()
@@ -148,7 +150,7 @@ func (l *Log) syncTo(size int64) error {
 		l.badSync = true
 		return fmt.Errorf("sync %s: %w", l.active.name, err)
 	}
-	l.synced = size
+	l.synced, l.cutDirty = size, false
 	return nil
 }
 
@@ -209,7 +211,7 @@ func (l *Log) cutTail() error {
 	if err := l.active.file.Truncate(l.active.size); err != nil {
 		return fmt.Errorf("cut %s to %d bytes: %w", l.active.name, l.active.size, err)
 	}
-	l.dirtyTail = false
+	l.dirtyTail, l.cutDirty = false, true
 	return nil
 }
 
@@ -246,7 +248,7 @@ func (l *Log) repair() error {
 	if err := s.file.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", s.name, err)
 	}
-	l.badSync, l.synced = false, s.size
+	l.badSync, l.cutDirty, l.synced = false, false, s.size
 	return nil
 }
 

@@ -117,10 +117,9 @@ func (l *Log) start(clean bool, next uint64) error {
 		return nil
 	}
 	if n := len(l.segments); n > 0 {
-		// The run before may not have synced its end; from here on it is behind
-		// the active segment, where nothing may be torn.
-		if err := l.segments[n-1].file.Sync(); err != nil {
-			return fmt.Errorf("sync %s: %w", l.segments[n-1].name, err)
+		// From here on it is behind the active segment, where nothing may be torn.
+		if err := settle(l.segments[n-1]); err != nil {
+			return err
 		}
 	}
 	s, err := createSegment(l.options.fs, l.dir, next, l.state(nil))
@@ -128,6 +127,28 @@ func (l *Log) start(clean bool, next uint64) error {
 		return err
 	}
 	l.begin(s)
+	return nil
+}
+
+// settle makes a segment durable whose run did not end cleanly. An fsync of that
+// run may have failed, after which the system calls pages clean that are not on
+// the disk: so all of them are written again before the fsync.
+func settle(s *segment) error {
+	buf := make([]byte, min(s.size, 1<<20))
+	for at := int64(0); at < s.size; {
+		n := min(s.size-at, int64(len(buf)))
+		_, err := s.file.ReadAt(buf[:n], at)
+		if err == nil {
+			_, err = s.file.WriteAt(buf[:n], at)
+		}
+		if err != nil {
+			return fmt.Errorf("write again %s: %w", s.name, err)
+		}
+		at += n
+	}
+	if err := s.file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", s.name, err)
+	}
 	return nil
 }
 

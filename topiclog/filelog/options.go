@@ -89,16 +89,16 @@ type Options struct {
 
 	Logger *slog.Logger // default: silent
 
-	fs fileSystem // default: the operating system's
+	fs    fileSystem // default: the operating system's
+	block uint64     // offsets reserved at once; default 65,536, tests use less
 }
 
 const (
-	maxSegment   = 1 << 30  // positions in a segment are 32 bits
-	maxBatch     = 4 << 20  // bytes staged behind the write in flight before appends wait
-	blockOffsets = 65_536   // offsets reserved at once
-	maxFrame     = 64 << 20 // bytes of one frame
-	maxName      = 64 << 10 // bytes of a topic or an id
-	pageBytes    = 4 << 20  // frames of one Range
+	maxSegment = 1 << 30  // positions in a segment are 32 bits
+	maxBatch   = 4 << 20  // bytes staged behind the write in flight before appends wait
+	maxFrame   = 64 << 20 // bytes of one frame
+	maxName    = 64 << 10 // bytes of a topic or an id
+	pageBytes  = 4 << 20  // frames of one Range
 )
 
 func (o *Options) defaults() error {
@@ -131,6 +131,9 @@ func (o *Options) defaults() error {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.block == 0 {
+		o.block = 65_536
 	}
 	if o.fs == nil {
 		o.fs = osFS{}

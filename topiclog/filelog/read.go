@@ -62,21 +62,15 @@ func (l *Log) acquire(name, epoch string, after uint64, limit int) ([]place, uin
 
 func (l *Log) release(places []place) {
 	l.mu.Lock()
-	var unused []*segment
+	defer l.mu.Unlock()
 	var last *segment
 	for _, p := range places {
 		if p.segment != last {
 			last = p.segment
 			last.readers--
 			if last.gone && last.readers == 0 {
-				unused = append(unused, last)
+				l.closeFile(last)
 			}
-		}
-	}
-	l.mu.Unlock()
-	for _, s := range unused {
-		if err := s.file.Close(); err != nil {
-			l.options.Logger.Warn("filelog: close a segment", "file", s.name, "error", err)
 		}
 	}
 }
@@ -95,10 +89,14 @@ func (l *Log) abandon(name, epoch string, offset uint64) {
 // With an error it returns the offset of the frame it is about.
 func readPlaces(places []place) (entries []topiclog.Entry, bad uint64, err error) {
 	entries = make([]topiclog.Entry, 0, len(places))
+	var room []byte // of one read after the other; frames are copied out of it
 	total := 0
 	for i := 0; i < len(places); {
 		n, last := run(places[i:])
-		buf := make([]byte, last)
+		if int64(cap(room)) < last {
+			room = make([]byte, last)
+		}
+		buf := room[:last]
 		start := places[i].at
 		m, err := places[i].segment.file.ReadAt(buf, start)
 		if err != nil && !errors.Is(err, io.EOF) {

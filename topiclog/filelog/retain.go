@@ -1,7 +1,9 @@
 package filelog
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 )
@@ -36,39 +38,41 @@ func (l *Log) age() {
 // nothing is left. The active segment stays.
 func (l *Log) discard() {
 	l.mu.Lock()
-	n := l.surplus()
-	if n == 0 {
-		l.mu.Unlock()
-		return
-	}
-	old := slices.Clone(l.segments[:n])
-	l.segments = slices.Delete(l.segments, 0, n)
-	for _, t := range l.topics {
-		l.frames -= t.dropBefore(l.segments[0].number)
-	}
-	l.forget()
-	var unused []*segment
-	for _, s := range old {
-		s.gone = true
-		if s.readers == 0 {
-			unused = append(unused, s)
+	if n := l.surplus(); n > 0 {
+		for _, s := range l.segments[:n] {
+			s.gone = true
+			l.doomed = append(l.doomed, s)
+			if s.readers == 0 {
+				l.closeFile(s)
+			}
 		}
+		l.segments = slices.Delete(l.segments, 0, n)
+		for _, t := range l.topics {
+			l.frames -= t.dropBefore(l.segments[0].number)
+		}
+		l.forget()
 	}
 	l.mu.Unlock()
-	for _, s := range unused {
-		if err := s.file.Close(); err != nil {
-			l.options.Logger.Warn("filelog: close a segment", "file", s.name, "error", err)
-		}
-	}
-	// Oldest first and each durable before the next: no hole can be left.
-	for _, s := range old {
+	// Oldest first, each durable before the next, and none before a failed one is
+	// tried again: no hole can be left.
+	for len(l.doomed) > 0 {
+		s := l.doomed[0]
 		err := l.options.fs.Remove(s.name)
-		if err == nil {
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			err = l.options.fs.SyncDir(l.dir)
 		}
 		if err != nil {
-			l.options.Logger.Error("filelog: delete a segment", "file", s.name, "error", err)
+			l.options.Logger.Error("filelog: delete a segment; trying again later", "file", s.name, "error", err)
+			return
 		}
+		l.doomed = slices.Delete(l.doomed, 0, 1)
+	}
+}
+
+// closeFile closes a segment that is gone, for the last reader.
+func (l *Log) closeFile(s *segment) {
+	if err := s.file.Close(); err != nil {
+		l.options.Logger.Warn("filelog: close a segment", "file", s.name, "error", err)
 	}
 }
 

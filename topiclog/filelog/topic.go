@@ -36,8 +36,8 @@ type chunk struct {
 func (c *chunk) end() uint64 { return c.first + uint64(len(c.at)) } // behind the last
 
 // blockEnd returns the last offset of the block that offset lies in.
-func blockEnd(offset uint64) uint64 {
-	return (offset + blockOffsets - 1) / blockOffsets * blockOffsets
+func (o *Options) blockEnd(offset uint64) uint64 {
+	return (offset + o.block - 1) / o.block * o.block
 }
 
 // add indexes a frame and moves head.

@@ -15,10 +15,10 @@ import (
 
 // compareOptions are the flags of the comparison.
 type compareOptions struct {
-	list, quick, keep         bool
-	only, workload, js, out   string
-	n, w, rate, samples, size int
-	duration                  time.Duration
+	list, quick, keep, sleep          bool
+	only, workload, js, out, profiles string
+	n, w, rate, samples, size         int
+	duration                          time.Duration
 }
 
 func parseCompare(args []string) (o compareOptions, err error) {
@@ -26,10 +26,12 @@ func parseCompare(args []string) (o compareOptions, err error) {
 	fs.BoolVar(&o.list, "list", false, "list peers and workloads")
 	fs.BoolVar(&o.quick, "quick", false, "one sample each, disturbed or not")
 	fs.BoolVar(&o.keep, "keep", false, "keep samples although others used the machine")
+	fs.BoolVar(&o.sleep, "sleep", false, "let the client sleep while there is nothing to read; servers then pay for waking it")
 	fs.StringVar(&o.only, "only", "", "peers, separated by commas; all by default")
 	fs.StringVar(&o.workload, "workload", "", "workloads by name or its beginning, separated by commas; all by default")
 	fs.StringVar(&o.js, "js", "peers/js", "folder of the JavaScript servers, after npm ci")
-	fs.StringVar(&o.out, "out", "", "write the report to this file too")
+	fs.StringVar(&o.out, "out", "", "write the report to this file too, after each workload")
+	fs.StringVar(&o.profiles, "profiles", "", "write CPU profiles of the servers in Go to this folder")
 	fs.IntVar(&o.n, "n", 0, "connections, instead of the workload's")
 	fs.IntVar(&o.w, "w", 0, "broadcasts outstanding, instead of the workload's")
 	fs.IntVar(&o.rate, "rate", 0, "broadcasts a second, instead of the workload's")
@@ -81,20 +83,26 @@ func compare(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b := peers.Bench{JS: o.js, Samples: o.samples, Keep: o.keep, Log: os.Stderr}
+	b := peers.Bench{JS: o.js, Samples: o.samples, Keep: o.keep, Sleep: o.sleep, Profiles: o.profiles, Log: os.Stderr}
 	for _, w := range workloads {
 		t, err := b.Run(ctx, w, all)
 		if err != nil {
 			return err
 		}
 		report.Add(t)
+		if err := o.write(report); err != nil { // what is done is kept when the next is interrupted
+			return err
+		}
 	}
-	report.Finish()
 	fmt.Print(report.String())
-	if o.out != "" {
-		return os.WriteFile(o.out, []byte(report.String()), 0o644)
-	}
 	return nil
+}
+
+func (o *compareOptions) write(report *peers.Report) error {
+	if o.out == "" {
+		return nil
+	}
+	return os.WriteFile(o.out, []byte(report.String()), 0o644)
 }
 
 func choosePeers(only string) ([]peers.Peer, error) {
@@ -115,15 +123,16 @@ func choosePeers(only string) ([]peers.Peer, error) {
 
 func (o *compareOptions) chooseWorkloads() ([]peers.Workload, error) {
 	var chosen []peers.Workload
-	for _, w := range peers.Workloads() {
+	all := peers.Workloads()
+	for _, w := range all {
 		wanted := o.workload == ""
 		for name := range strings.SplitSeq(o.workload, ",") {
-			wanted = wanted || name != "" && strings.HasPrefix(w.Name, name)
+			exact := slices.ContainsFunc(all, func(w peers.Workload) bool { return w.Name == name })
+			wanted = wanted || w.Name == name || !exact && name != "" && strings.HasPrefix(w.Name, name)
 		}
-		if !wanted {
-			continue
+		if wanted {
+			chosen = append(chosen, o.change(w))
 		}
-		chosen = append(chosen, o.change(w))
 	}
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("there is no workload %q; -list shows them", o.workload)

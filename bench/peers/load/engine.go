@@ -62,13 +62,17 @@ func (p *poller) events(step func(now time.Time) bool, handle func(c *conn, even
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	events := make([]unix.EpollEvent, 256)
+	timeout := 1
+	if p.run.spec.Spin {
+		timeout = 0
+	}
 	for p.run.err == nil {
 		done := step(time.Now())
 		p.run.flush()
 		if done {
 			return p.run.err
 		}
-		n, err := unix.EpollWait(p.fd, events, 1)
+		n, err := unix.EpollWait(p.fd, events, timeout)
 		if err != nil && err != unix.EINTR {
 			return fmt.Errorf("epoll: %w", err)
 		}

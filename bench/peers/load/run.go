@@ -181,7 +181,7 @@ func (r *run) settled() (float64, error) {
 		return 0, nil
 	}
 	for range 2 {
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond)
 		if _, err := r.ask(servers.OpCollect); err != nil {
 			return 0, err
 		}

@@ -22,6 +22,7 @@ type Spec struct {
 	ControlPort int           `json:"controlPort"`
 	PID         int           `json:"pid"` // of the server
 	TLS         bool          `json:"tls"`
+	Spin        bool          `json:"spin"` // poll without sleeping, so that no server pays for waking the client
 	Kind        string        `json:"kind"`
 	N           int           `json:"n"`      // connections
 	Window      int           `json:"window"` // broadcasts outstanding

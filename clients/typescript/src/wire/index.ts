@@ -4,6 +4,7 @@ export * from "./enums.js";
 export * from "./envelope.js";
 export { DecodeError, EncodeError, FrameError } from "./errors.js";
 export type { FrameCause } from "./errors.js";
+export * from "./kinds.js";
 export { Reader } from "./reader.js";
 export type { UnsafeInt64 } from "./reader.js";
 export { defineFields, defineTable } from "./table.js";

@@ -1,4 +1,3 @@
-import type { EnumCodec } from "./enums.js";
 import { DecodeError } from "./errors.js";
 import type { Table } from "./table.js";
 import { getText } from "./text.js";
@@ -85,50 +84,32 @@ export class Reader {
   }
 
   bool(id: number, name: string): boolean {
-    const at = this.#field(id, 1, name);
+    const at = this.field(id, 1, name);
     return at !== 0 && this.#view.getUint8(at) !== 0;
   }
 
   float64(id: number, name: string): number {
-    const at = this.#field(id, 8, name);
+    const at = this.field(id, 8, name);
     return at === 0 ? 0 : this.#view.getFloat64(at, true);
   }
 
   /** An int64 as a number. */
   int64(id: number, name: string): number {
-    const at = this.#field(id, 8, name);
-    return at === 0 ? 0 : this.#integer(at, name);
-  }
-
-  bigint(id: number, name: string): bigint {
-    const at = this.#field(id, 8, name);
-    return at === 0 ? 0n : this.#view.getBigInt64(at, true);
-  }
-
-  enum<E extends string>(id: number, codec: EnumCodec<E>, name: string): E {
-    const at = this.#field(id, 4, name);
-    return codec.toLiteral(at === 0 ? 0 : this.#view.getInt32(at, true));
+    const at = this.field(id, 8, name);
+    return at === 0 ? 0 : this.integer(at, name);
   }
 
   string(id: number, name: string): string {
-    const slot = this.#field(id, 4, name);
+    const slot = this.field(id, 4, name);
     return slot === 0 ? "" : this.#text(slot, name);
   }
 
-  /** A copy, never a view into the frame. */
-  bytes(id: number, name: string): Uint8Array {
-    const at = this.#vector(id, 1, name);
-    if (at === 0) return new Uint8Array(0);
-    const { buffer, byteOffset } = this.#view;
-    return new Uint8Array(buffer, byteOffset + at, this.#count(at)).slice();
-  }
-
   struct<T>(id: number, table: Table<T>, name: string): T {
-    return this.#child(this.#field(id, 4, name), table, name, -1);
+    return this.#child(this.field(id, 4, name), table, name, -1);
   }
 
   structs<T>(id: number, table: Table<T>, name: string): T[] {
-    return this.#each(id, 4, name, (at, i, n) => {
+    return this.each(id, 4, name, (at, i, n) => {
       if (i === 0 && n > this.#tables) this.#fail(name, TOO_MANY);
       this.#list = name;
       return this.#child(at, table, name, i);
@@ -155,35 +136,15 @@ export class Reader {
   }
 
   strings(id: number, name: string): string[] {
-    return this.#each(id, 4, name, (at, i) => this.#text(at, i));
-  }
-
-  float64s(id: number, name: string): number[] {
-    return this.#each(id, 8, name, (at) => this.#view.getFloat64(at, true));
-  }
-
-  int64s(id: number, name: string): number[] {
-    return this.#each(id, 8, name, (at, i) => this.#integer(at, i));
-  }
-
-  bigints(id: number, name: string): bigint[] {
-    return this.#each(id, 8, name, (at) => this.#view.getBigInt64(at, true));
-  }
-
-  bools(id: number, name: string): boolean[] {
-    return this.#each(id, 1, name, (at) => this.#view.getUint8(at) !== 0);
-  }
-
-  enums<E extends string>(id: number, codec: EnumCodec<E>, name: string): E[] {
-    return this.#each(id, 4, name, (at) => codec.toLiteral(this.#view.getInt32(at, true)));
+    return this.each(id, 4, name, (at, i) => this.#text(at, i));
   }
 
   /** Reads a vector; get takes the index of an element's first byte, its own, and their number. */
-  #each<V>(id: number, size: number, name: string, get: (at: number, i: number, n: number) => V): V[] {
+  each<V>(id: number, size: number, name: string, get: (at: number, i: number, n: number) => V): V[] {
     const v: V[] = [];
-    const at = this.#vector(id, size, name);
+    const at = this.vector(id, size, name);
     if (at === 0) return v;
-    const n = this.#count(at);
+    const n = this.count(at);
     this.#list = name;
     for (let i = 0; i < n; i++) v.push(get(at + i * size, i, n));
     return v;
@@ -194,7 +155,7 @@ export class Reader {
    * which the vtable also gives, decides nothing: google's builder for Go shares
    * a vtable between tables of different sizes when their offsets are equal.
    */
-  #field(id: number, size: number, name: string): number {
+  field(id: number, size: number, name: string): number {
     const entry = 4 + 2 * id;
     if (entry >= this.#vtableLen) return 0;
     const at = this.#view.getUint16(this.#vtable + entry, true);
@@ -204,18 +165,18 @@ export class Reader {
   }
 
   /** Index of the first element of a vector; 0 when the field is absent. */
-  #vector(id: number, size: number, name: string): number {
-    const slot = this.#field(id, 4, name);
+  vector(id: number, size: number, name: string): number {
+    const slot = this.field(id, 4, name);
     if (slot === 0) return 0;
     const at = this.#follow(slot, name) + 4;
-    const bytes = this.#count(at) * size;
+    const bytes = this.count(at) * size;
     if (bytes > this.#end - at) this.#fail(name, "a vector reaches outside the buffer");
     this.#spend(bytes, name);
     return at;
   }
 
   /** Number of elements of the vector whose first element is at `at`. */
-  #count(at: number): number {
+  count(at: number): number {
     return this.#view.getUint32(at - 4, true);
   }
 
@@ -258,7 +219,7 @@ export class Reader {
     if ((this.#left -= n) < 0) this.#fail(name, "the value is far larger than its buffer");
   }
 
-  #integer(at: number, name: FieldName): number {
+  integer(at: number, name: FieldName): number {
     const low = this.#view.getUint32(at, true);
     const high = this.#view.getInt32(at + 4, true);
     if (high > 0x1fffff || high < -0x200000 || (high === -0x200000 && low === 0)) {

@@ -1,5 +1,4 @@
 import { HEADER_LEN, MAX_PAYLOAD, PREFIX_LEN, putHeader } from "./envelope.js";
-import type { EnumCodec } from "./enums.js";
 import { EncodeError } from "./errors.js";
 import type { Table } from "./table.js";
 import { putText } from "./text.js";
@@ -81,7 +80,7 @@ export class Writer {
     try {
       this.#child(base + PREFIX_LEN, table, v, "", -1);
       const size = this.#pos - base - PREFIX_LEN;
-      if (size > MAX_PAYLOAD) this.#fail("", "value is too big for one frame");
+      if (size > MAX_PAYLOAD) this.fail("", "value is too big for one frame");
       this.#view.setUint32(base, size, true);
       return this.#take();
     } finally {
@@ -106,12 +105,12 @@ export class Writer {
   // Inline values.
 
   bool(at: number, v: boolean, name: FieldName): void {
-    if (typeof v !== "boolean") this.#wrong(name, "a boolean", v);
+    if (typeof v !== "boolean") this.wrong(name, "a boolean", v);
     this.#buf[at] = v ? 1 : 0;
   }
 
   float64(at: number, v: number, name: FieldName): void {
-    if (typeof v !== "number") this.#wrong(name, "a number", v);
+    if (typeof v !== "number") this.wrong(name, "a number", v);
     this.#view.setFloat64(at, v, true);
   }
 
@@ -122,18 +121,6 @@ export class Writer {
     this.#view.setInt32(at + 4, Math.floor(v / 0x100000000), true);
   }
 
-  /** An int64 held by a bigint. */
-  bigint(at: number, v: bigint, name: FieldName): void {
-    if (typeof v !== "bigint") this.#wrong(name, "a bigint", v);
-    if (BigInt.asIntN(64, v) !== v) this.#fail(name, `${v} does not fit into 64 bits`);
-    this.#view.setBigInt64(at, v, true);
-  }
-
-  enum<E extends string>(at: number, v: E, codec: EnumCodec<E>, name: FieldName): void {
-    const number = codec.toNumber(v) ?? this.#fail(name, `${show(v)} is not a literal of ${codec.name}`);
-    this.#view.setInt32(at, number, true);
-  }
-
   /** Marks field id of the table at index t as absent. */
   absent<T>(t: number, table: Table<T>, id: number): void {
     this.#view.setUint16(t - table.vtableLen + 4 + 2 * id, 0, true);
@@ -142,7 +129,7 @@ export class Writer {
   // What a slot refers to.
 
   string(slot: number, v: string, name: FieldName): void {
-    if (typeof v !== "string") this.#wrong(name, "a string", v);
+    if (typeof v !== "string") this.wrong(name, "a string", v);
     const most = 3 * v.length;
     this.#reserve(most + 8);
     const at = this.#align(4, 0);
@@ -153,43 +140,17 @@ export class Writer {
     this.#pos = end + 1;
   }
 
-  bytes(slot: number, v: Uint8Array, name: string): void {
-    if (!(v instanceof Uint8Array)) this.#wrong(name, "a Uint8Array", v);
-    const at = this.#vector(slot, v.length, 1);
-    this.#buf.set(v, at);
-  }
-
   struct<T>(slot: number, v: T, table: Table<T>, name: string): void {
     this.#child(slot, table, v, name, -1);
   }
 
   strings(slot: number, v: readonly string[], name: string): void {
-    this.#each(slot, v, 4, name, this.string);
-  }
-
-  float64s(slot: number, v: readonly number[], name: string): void {
-    this.#each(slot, v, 8, name, this.float64);
-  }
-
-  int64s(slot: number, v: readonly number[], name: string): void {
-    this.#each(slot, v, 8, name, this.int64);
-  }
-
-  bigints(slot: number, v: readonly bigint[], name: string): void {
-    this.#each(slot, v, 8, name, this.bigint);
-  }
-
-  bools(slot: number, v: readonly boolean[], name: string): void {
-    this.#each(slot, v, 1, name, this.bool);
-  }
-
-  enums<E extends string>(slot: number, v: readonly E[], codec: EnumCodec<E>, name: string): void {
-    this.#each(slot, v, 4, name, (at, x, i) => this.enum(at, x, codec, i));
+    this.each(slot, v, 4, name, this.string);
   }
 
   structs<T>(slot: number, v: readonly T[], table: Table<T>, name: string): void {
     const n = this.#count(v, name);
-    const at = this.#vector(slot, n, 4);
+    const at = this.vector(slot, n, 4);
     if (table.absent) {
       for (let i = 0; i < n; i++) this.#child(at + 4 * i, table, v[i]!, name, i);
     } else if (n > 0) {
@@ -211,9 +172,9 @@ export class Writer {
   }
 
   /** A vector of anything but tables; put takes the index of an element as its name. */
-  #each<V>(slot: number, v: readonly V[], size: number, name: string, put: (at: number, v: V, index: number) => void): void {
+  each<V>(slot: number, v: readonly V[], size: number, name: string, put: (at: number, v: V, index: number) => void): void {
     const n = this.#count(v, name);
-    const at = this.#vector(slot, n, size);
+    const at = this.vector(slot, n, size);
     this.#list = name;
     for (let i = 0; i < n; i++) put.call(this, at + i * size, v[i]!, i);
   }
@@ -228,7 +189,7 @@ export class Writer {
 
   /** The table at t, to which slot refers, and what it refers to. */
   #body<T>(slot: number, t: number, vtable: number, table: Table<T>, v: T): void {
-    if (typeof v !== "object" || v === null) this.#wrong("", `an object (${table.name})`, v);
+    if (typeof v !== "object" || v === null) this.wrong("", `an object (${table.name})`, v);
     const view = this.#view;
     this.#pos = t + table.inline;
     view.setInt32(t, t - vtable, true);
@@ -251,7 +212,7 @@ export class Writer {
   }
 
   /** Appends the head of a vector; returns the index of its first element. */
-  #vector(slot: number, n: number, size: number): number {
+  vector(slot: number, n: number, size: number): number {
     this.#reserve(n * size + 16);
     const at = this.#align(size > 4 ? size : 4, 4);
     this.#view.setUint32(slot, at - slot, true);
@@ -279,12 +240,12 @@ export class Writer {
   #grow(n: number): void {
     const need = this.#pos + n;
     // Strings reserve three bytes a unit, so a legal value may ask for more than MAX_PAYLOAD.
-    if (need > 3 * MAX_PAYLOAD) this.#fail("", "value is too big for one frame");
+    if (need > 3 * MAX_PAYLOAD) this.fail("", "value is too big for one frame");
     let bigger: Uint8Array<ArrayBuffer>;
     try {
       bigger = new Uint8Array(Math.max(need, 2 * this.#buf.length));
     } catch {
-      return this.#fail("", "value is too big for one frame");
+      return this.fail("", "value is too big for one frame");
     }
     bigger.set(this.#buf.subarray(this.#origin, this.#pos), this.#origin);
     this.#use(bigger);
@@ -296,29 +257,29 @@ export class Writer {
   }
 
   #count(v: readonly unknown[], name: string): number {
-    if (!Array.isArray(v)) this.#wrong(name, "an array", v);
+    if (!Array.isArray(v)) this.wrong(name, "an array", v);
     return v.length;
   }
 
   #enter(name: string, index: number): void {
     const depth = this.#depth;
-    if (depth >= MAX_DEPTH) this.#fail(name, "tables are nested deeper than 64");
+    if (depth >= MAX_DEPTH) this.fail(name, "tables are nested deeper than 64");
     this.#names[depth] = name;
     this.#indexes[depth] = index;
     this.#depth = depth + 1;
   }
 
   #unsafe(name: FieldName, v: unknown): never {
-    if (typeof v !== "number") return this.#wrong(name, "an integer", v);
-    if (!Number.isInteger(v)) return this.#fail(name, `${v} is not an integer`);
-    return this.#fail(name, `${v} is beyond 2^53; declare the field as bigint`);
+    if (typeof v !== "number") return this.wrong(name, "an integer", v);
+    if (!Number.isInteger(v)) return this.fail(name, `${v} is not an integer`);
+    return this.fail(name, `${v} is beyond 2^53; declare the field as bigint`);
   }
 
-  #wrong(name: FieldName, want: string, v: unknown): never {
-    return this.#fail(name, `expected ${want}, got ${show(v)}`);
+  wrong(name: FieldName, want: string, v: unknown): never {
+    return this.fail(name, `expected ${want}, got ${show(v)}`);
   }
 
-  #fail(name: FieldName, reason: string): never {
+  fail(name: FieldName, reason: string): never {
     throw new EncodeError(pathOf(this.#names, this.#indexes, this.#depth, this.#list, name), reason);
   }
 }

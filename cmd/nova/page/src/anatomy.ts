@@ -83,7 +83,7 @@ function showBytes(data: Uint8Array, parts: readonly [name: string, end: number]
 }
 
 /** Words that Go writes in capitals, of those a quote has. */
-const initialisms = new Set(["ts", "id"]);
+const initialisms = new Set(["id"]);
 
 /** The publish call that gives this frame. */
 function showGo(name: string, topic: string, value: unknown): void {
