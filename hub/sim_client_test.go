@@ -139,7 +139,7 @@ func (cl *simClient) take(k *simSock, m *sim.Message) {
 	switch {
 	case m.Op == byte(ws.Close):
 		code, _, _ := ws.ParseClose(m.Payload)
-		if code == 1002 {
+		if reason := string(m.Payload[2:]); code == 1002 && reason != "no hello" && reason != "no attach" {
 			cl.w.fail(20, "client %d is closed for %q", cl.id, m.Payload[2:])
 		}
 		cl.dead = cl.dead || code == 1000

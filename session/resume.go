@@ -51,7 +51,7 @@ func (q *Queue) answer(c *Cursor, n uint64) {
 }
 
 func (q *Queue) answerWaiting(c *Cursor) {
-	for len(c.waiting) > 0 && !q.replaying(c) {
+	for len(c.waiting) > 0 && c.closing == open && !q.replaying(c) {
 		n := c.waiting[0]
 		if c.waiting = c.waiting[1:]; len(c.waiting) == 0 {
 			c.waiting = nil
