@@ -71,24 +71,6 @@ type Conn struct {
 	left     leftSet
 }
 
-// outcome is what Connect waits for.
-type outcome struct {
-	done chan struct{}
-	err  error
-}
-
-func newOutcome() *outcome { return &outcome{done: make(chan struct{})} }
-
-// set gives the outcome, unless there is one. Conn.mu is held.
-func (o *outcome) set(err error) {
-	select {
-	case <-o.done:
-	default:
-		o.err = err
-		close(o.done)
-	}
-}
-
 // counts are the counters behind Stats.
 type counts struct {
 	connects, received, undecodable, unknown, duplicates, missing, superseded, stray, handlerErrors, expired, unconfirmed atomic.Uint64

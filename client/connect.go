@@ -184,3 +184,21 @@ func readRefusal(response io.Reader) (text string, after time.Duration) {
 	}
 	return text, after
 }
+
+// outcome is what Connect waits for.
+type outcome struct {
+	done chan struct{}
+	err  error
+}
+
+func newOutcome() *outcome { return &outcome{done: make(chan struct{})} }
+
+// set gives the outcome, unless there is one. Conn.mu is held.
+func (o *outcome) set(err error) {
+	select {
+	case <-o.done:
+	default:
+		o.err = err
+		close(o.done)
+	}
+}

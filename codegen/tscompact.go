@@ -3,8 +3,6 @@ package codegen
 import (
 	"slices"
 	"strings"
-
-	"github.com/ignex/nova/wire"
 )
 
 // codecs writes the codec of each table. Functions may refer to what follows,
@@ -26,7 +24,7 @@ func (f *tsFile) codecs() {
 }
 
 // isText reports whether a table is written as text, which knows no absent
-// fields, no enums and one kind of table inside, itself flat text.
+// fields, nothing but methods, and one kind of table inside, itself flat text.
 func (f *tsFile) isText(t *table) bool {
 	if !f.compact || len(t.fields) == 0 || len(t.fields) < len(t.Fields) {
 		return false
@@ -38,7 +36,7 @@ func (f *tsFile) isText(t *table) bool {
 			inner = x.target
 			return second || inner.height > 1 || !f.isText(inner) || x.absent()
 		}
-		return x.absent() || x.Kind == wire.Enum || !tsIdentifier(x.JSON)
+		return x.absent() || tsFunction(x) != "" || !tsIdentifier(x.JSON)
 	})
 }
 

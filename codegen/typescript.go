@@ -76,6 +76,7 @@ func (f *tsFile) imports(runtime string) {
 	if slices.ContainsFunc(f.tables, func(t *table) bool { return !f.isInline(t) }) {
 		types = append(types, "Table")
 	}
+	values = append(values, f.functions()...)
 	for _, list := range [][]string{values, types} {
 		for i, n := range list {
 			if f.taken[n] {
@@ -201,7 +202,7 @@ func (f *tsFile) table(t *table) {
 	f.line("  encode(w, t, v) {")
 	for _, x := range t.fields {
 		value := tsAccess("v", x.JSON)
-		write := fmt.Sprintf("w.%s(t + %d, %s, %s);", tsMethod(x), x.wire.Offset(), value, tsArgs(x))
+		write := f.call("w", x, fmt.Sprintf("t + %d, %s", x.wire.Offset(), value)) + ";"
 		if x.absent() {
 			f.line("    if (%s == null) w.absent(t, $%s, %d);", value, t.Name, x.ID)
 			write = "else " + write
@@ -210,13 +211,13 @@ func (f *tsFile) table(t *table) {
 	}
 	f.line("  },\n  decode: (r) => ({")
 	for _, x := range t.fields {
-		f.line("    %s: %s,", tsKey(x.JSON), tsRead(x))
+		f.line("    %s: %s,", tsKey(x.JSON), f.read(x))
 	}
 	f.line("  }),\n});")
 }
 
-func tsRead(x field) string {
-	read := fmt.Sprintf("r.%s(%d, %s)", tsMethod(x), x.ID, tsArgs(x))
+func (f *tsFile) read(x field) string {
+	read := f.call("r", x, fmt.Sprint(x.ID))
 	switch {
 	case !x.absent():
 		return read
@@ -226,15 +227,51 @@ func tsRead(x field) string {
 	return fmt.Sprintf("r.has(%d) ? %s : undefined", x.ID, read)
 }
 
+// call writes or reads a field: a method of the Writer w or the Reader r, or for
+// the rarer kinds a function of its own, so that a bundle holds only those in use.
+func (f *tsFile) call(object string, x field, args string) string {
+	args += ", " + tsArgs(x)
+	if suffix := tsFunction(x); suffix != "" {
+		verb := map[string]string{"w": "write", "r": "read"}[object]
+		return fmt.Sprintf("%s(%s, %s)", f.name(verb+suffix), object, args)
+	}
+	return fmt.Sprintf("%s.%s(%s)", object, tsMethod(x), args)
+}
+
+// tsFunction names the functions for a field after their verb, "" = it has methods.
+func tsFunction(x field) string {
+	names := map[wire.Kind]string{wire.Enum: "Enum", wire.Bytes: "Bytes"}
+	if x.Vector {
+		names[wire.Bool], names[wire.Int64], names[wire.Float64] = "Bool", "Int64", "Float64"
+	}
+	if x.BigInt {
+		names[wire.Int64] = "BigInt"
+	}
+	if name := names[x.Kind]; name != "" {
+		return name + plural(x)
+	}
+	return ""
+}
+
+// functions returns the functions that the tables need, sorted.
+func (f *tsFile) functions() []string {
+	var names []string
+	for _, t := range f.tables {
+		for _, x := range t.fields {
+			if suffix := tsFunction(x); suffix != "" {
+				names = append(names, "read"+suffix, "write"+suffix)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // tsMethod names the method of Reader and Writer for a field.
 func tsMethod(x field) string {
 	names := map[wire.Kind]string{wire.Bool: "bool", wire.Int64: "int64", wire.Float64: "float64",
-		wire.Enum: "enum", wire.String: "string", wire.Bytes: "bytes", wire.Struct: "struct"}
-	name := names[x.Kind]
-	if x.BigInt {
-		name = "bigint"
-	}
-	return name + plural(x)
+		wire.String: "string", wire.Struct: "struct"}
+	return names[x.Kind] + plural(x)
 }
 
 // tsArgs returns the last arguments of a method: the codec, if any, and the name.

@@ -50,6 +50,7 @@ type Session struct {
 	moved     *Session          // the connection went over to this one
 	caps      Caps              // of the last socket
 	snapshots map[string]uint64 // topic → last number of a snapshot under way
+	coming    load              // history on the way to the queue
 
 	owner   atomic.Pointer[session.Cursor] // of the socket that may act
 	handled atomic.Uint64                  // number of the last client frame handled
@@ -246,6 +247,7 @@ func (s *Session) enter(m *membership, batches ...*session.Batch) {
 	r := m.room
 	r.members++
 	r.shards[s.shard.index].count++
+	s.expect(batches, 1)
 	s.shard.put(item{kind: itemJoin, room: r, member: m, batches: batches})
 }
 

@@ -309,7 +309,32 @@ func (s *Session) replay(t *topic, name string, req joinRequest) []*session.Batc
 func (s *Session) room() (frames, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.queue.Room()
+	frames, bytes = s.queue.Room()
+	return max(frames-s.coming.frames, 0), max(bytes-s.coming.bytes, 0)
+}
+
+// load is what batches add to a queue.
+type load struct{ frames, bytes int }
+
+// expect counts the data of batches that are on the way to the queue, or with −1
+// have come: several joins at once must not each take the same room.
+func (s *Session) expect(batches []*session.Batch, sign int) {
+	var l load
+	for _, b := range batches {
+		for i := range b.Len() {
+			if f := b.Frame(i); f.Event != nil {
+				l.frames += sign
+				l.bytes += sign * f.Size()
+			}
+		}
+	}
+	if l.frames == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.coming.frames += l.frames
+	s.coming.bytes += l.bytes
 }
 
 // newest returns the last of the frames that fit.
@@ -329,8 +354,8 @@ func (t *topic) from(req joinRequest, client string) (frames []session.Frame, re
 		return nil, false
 	}
 	after := uint64(0)
-	if req.epoch != "" && req.epoch == t.epoch && t.lost <= uint64(req.offset) && uint64(req.offset) <= t.head {
-		after, recovered = uint64(req.offset), true
+	if req.epoch != "" && req.epoch == t.epoch && uint64(req.offset) <= t.head {
+		after, recovered = uint64(req.offset), t.lost <= uint64(req.offset) // it has the rest, even with a hole
 	}
 	frames = t.after(after, client)
 	if len(frames) > req.limit {

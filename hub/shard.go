@@ -197,6 +197,7 @@ func (sh *shard) distribute(items []item) {
 			for _, b := range it.batches {
 				sh.push(it.member.session, b, true)
 			}
+			it.member.session.expect(it.batches, -1)
 			it.room.add(sh.index, it.member)
 		case itemFlush:
 			sh.mark(it.member.session, true)

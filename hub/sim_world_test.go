@@ -36,6 +36,7 @@ type simWorld struct {
 	clients []*simClient
 	socks   []*simSock
 	holds   []func()
+	calls   sync.WaitGroup
 	logs    map[*hub.Session]*simLog
 	handled map[*nova.Client][]int64 // client frames handled
 	mu      sync.Mutex               // guards handled and denied

@@ -63,6 +63,12 @@ var goTypes = map[string]map[string]func() codec{
 		"TopicSubscribed":   func() codec { return new(control.TopicSubscribed) },
 		"TopicRejected":     func() codec { return new(control.TopicRejected) },
 		"TopicUnsubscribed": func() codec { return new(control.TopicUnsubscribed) },
+		"Attach":            func() codec { return new(control.Attach) },
+		"Session":           func() codec { return new(control.Session) },
+		"Gap":               func() codec { return new(control.Gap) },
+		"Ack":               func() codec { return new(control.Ack) },
+		"Goaway":            func() codec { return new(control.Goaway) },
+		"Groups":            func() codec { return new(control.Groups) },
 	},
 	"kinds": {},
 }
@@ -93,7 +99,7 @@ func load(t testing.TB, name string) *subject {
 	if err := layout.Init(); err != nil {
 		t.Fatal(err)
 	}
-	files, err := codegen.Generate(model, codegen.Options{GoBare: name == "control"})
+	files, err := codegen.Generate(model, codegen.Options{GoBare: name == "control", TSCompact: name == "control"})
 	if err != nil {
 		t.Fatal(err)
 	}

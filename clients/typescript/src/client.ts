@@ -1,5 +1,6 @@
 import * as control from "./control/index.js";
 import { NovaError, reasonOf, threw } from "./error.js";
+import { REASONS } from "./gate.js";
 import type { Gap, Hole } from "./gate.js";
 import { ANY, Handlers } from "./handlers.js";
 import type { Handle, Handler } from "./handlers.js";
@@ -18,9 +19,6 @@ import type { EventDescriptor } from "./wire/index.js";
 
 const SESSION = "session/1";
 const TOPICS = "topics/1";
-
-// By number on the wire.
-const REASONS: readonly Hole["reason"][] = ["lost", "superseded", "policy", "withdrawn", "cluster", "log"];
 
 /**
  * A client of one server. It keeps at most one socket, connects again after a
@@ -52,12 +50,12 @@ export class Client {
   #rttMs: number | undefined;
   /** A resume was asked for at connect, and is not answered yet. */
   #resuming = false;
-
-  readonly #options: Options;
+  /** The capability that names our schema. */
+  readonly #schema: string | undefined;
 
   /** @throws NovaError when the address or an option cannot work */
   constructor(url: string | URL, options: Options = {}) {
-    this.#options = options;
+    this.#schema = options.schema && `schema/${options.schema.fingerprint}`;
     this.#queue = new SendQueue(options.queue, (frame) => this.#ready && this.#link.send(frame));
     const events = {
       tell: <T>(topic: string, event: EventDescriptor<T>, value: T) => this.#tell(`t${topic}`, event, value),
@@ -294,22 +292,16 @@ export class Client {
   }
 
   #opened(): void {
-    const own = this.#schemaCap();
-    const caps = own === undefined ? [SESSION, TOPICS] : [SESSION, TOPICS, own];
+    const caps = [SESSION, TOPICS, ...(this.#schema === undefined ? [] : [this.#schema])];
     const lastSeq = this.#inbox.lastSeq;
     this.#resuming = lastSeq > 0;
     this.#control(control.hello, { version: 2, caps, lastSeq });
   }
 
-  #schemaCap(): string | undefined {
-    const { schema } = this.#options;
-    return schema && `schema/${schema.fingerprint}`;
-  }
-
   #hello(m: control.Hello): void {
     if (m.version !== 2) return this.#link.stop(`wire version mismatch: the server has ${m.version}, want 2`);
     this.#positions = m.caps.includes(TOPICS);
-    const own = this.#schemaCap();
+    const own = this.#schema;
     const theirs = m.caps.find((cap) => cap.startsWith("schema/"));
     if (own !== undefined && theirs !== undefined && !m.caps.includes(own)) {
       this.#inbox.once("schema", () => new NovaError("failed_precondition", `the server has ${theirs}, this client ${own}; what they do not share is skipped`));
@@ -367,12 +359,12 @@ export class Client {
 
   #gap({ topic, from, to, reason }: control.Gap): void {
     const s = this.#session;
-    const gap = { topic, from, to, reason: REASONS[reason] ?? "lost" };
-    if (topic !== "") return this.#topics.gap(gap);
+    const why = REASONS[reason] ?? "lost";
+    if (topic !== "") return this.#topics.gap({ topic, from, to, reason: why });
     if (!s.attached) return;
     const next = s.last + 1;
     if (!s.push(from, to)) return this.#violation("nova.gap out of order");
-    this.#missing({ from: next, to, reason: gap.reason });
+    this.#missing({ from: next, to, reason: why });
     s.delivered();
   }
 
@@ -392,14 +384,13 @@ export class Client {
   }
 
   #violation(what: string): void {
-    this.#link.stop(`the server broke the protocol: ${what}`, 1002);
+    this.#link.stop(`the server broke the protocol: ${what}`);
   }
 
   #lost(): void {
     this.#ready = false;
     this.#session.lost();
     this.#inbox.lost();
-    this.#resuming = false;
   }
 
   #changed(status: Status): void {
@@ -415,16 +406,4 @@ export class Client {
     if (this.#notices.wants("onError")) this.#notices.dispatch("onError", e, undefined, false, (cause) => console.error(cause));
     else console.error(e);
   }
-}
-
-/** Makes a client that does not connect yet. */
-export function createClient(url: string | URL, options: Options = {}): Client {
-  return new Client(url, options);
-}
-
-/** Makes a client and starts it. */
-export function connect(url: string | URL, options: Options = {}): Client {
-  const client = new Client(url, options);
-  client.connect();
-  return client;
 }

@@ -25,6 +25,9 @@ export interface Hole extends Omit<Gap, "reason"> {
   readonly reason: Gap["reason"] | "superseded";
 }
 
+/** Reasons by number on the wire. */
+export const REASONS: readonly Hole["reason"][] = ["lost", "superseded", "policy", "withdrawn", "cluster", "log"];
+
 /** What the gate does with frames and what it asks for. */
 export interface GateEvents<F> {
   deliver(frame: F): void;
@@ -73,11 +76,11 @@ export class GapGate<F> {
     if (seq === this.counter + 1) {
       this.counter = seq;
       this.#events.deliver(frame);
-      this.#drain();
+      this.#drain(false);
       return;
     }
     this.#pending.set(seq, frame);
-    if (this.#pending.size > this.#maxPending) return this.#giveUp();
+    if (this.#pending.size > this.#maxPending) return this.#drain(true);
     if (this.#timer === undefined) {
       this.#wait(true);
       this.#events.resume(this.counter);
@@ -86,34 +89,30 @@ export class GapGate<F> {
 
   /** The server answered a resume request; false: it will not fill the hole. */
   resumed(ok: boolean): void {
-    if (!ok && this.#timer !== undefined) this.#giveUp();
+    if (!ok && this.#timer !== undefined) this.#drain(true);
   }
 
-  /** Delivers what has become contiguous. */
-  #drain(): void {
+  /** Delivers what has become contiguous, or all that is held. */
+  #drain(all: boolean): void {
     while (this.#pending.size > 0) {
-      const frame = this.#pending.get(this.counter + 1);
-      if (frame === undefined) return;
-      this.#pending.delete(++this.counter);
-      this.#events.deliver(frame);
-    }
-    this.#wait(false);
-  }
-
-  #giveUp(): void {
-    this.#wait(false);
-    const held = [...this.#pending].sort((a, b) => a[0] - b[0]);
-    this.#pending.clear();
-    for (const [seq, frame] of held) {
-      if (this.#fresh) return; // a handler closed the connection
-      if (seq > this.counter + 1) this.#events.gap({ from: this.counter + 1, to: seq - 1, reason: "lost" });
+      let seq = this.counter + 1;
+      if (!this.#pending.has(seq)) {
+        if (!all) return;
+        const next = Math.min(...this.#pending.keys());
+        this.#events.gap({ from: seq, to: next - 1, reason: "lost" });
+        seq = next;
+      }
+      const frame = this.#pending.get(seq);
+      if (frame === undefined) return; // a listener closed the connection
+      this.#pending.delete(seq);
       this.counter = seq;
       this.#events.deliver(frame);
     }
+    this.#wait(false);
   }
 
   #wait(on: boolean): void {
     clearTimeout(this.#timer);
-    this.#timer = on ? setTimeout(() => this.#giveUp(), this.#timeoutMs) : undefined;
+    this.#timer = on ? setTimeout(() => this.#drain(true), this.#timeoutMs) : undefined;
   }
 }

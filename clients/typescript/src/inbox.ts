@@ -147,7 +147,7 @@ export class Inbox {
 
   #unknown(view: DataView, header: Header, meta: Meta): void {
     this.stats.unknown++;
-    const raw = new Uint8Array(view.buffer, view.byteOffset + header.start, header.end - header.start).slice();
+    const raw = new Uint8Array(view.buffer.slice(view.byteOffset + header.start, view.byteOffset + header.end));
     this.once(`id ${header.id}`, () => new NovaError("unimplemented", `unknown event id 0x${header.id.toString(16)}; is this schema older than the server's?`));
     this.handlers.dispatch(ANY, undefined, { ...meta, raw }, false, (cause) => this.#threw("", cause));
   }

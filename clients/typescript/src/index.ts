@@ -1,4 +1,5 @@
-export { Client, connect, createClient } from "./client.js";
+export { Client } from "./client.js";
+export { connect, createClient } from "./connect.js";
 export type { Options } from "./options.js";
 export type { ReconnectOptions } from "./backoff.js";
 export type { HeartbeatOptions } from "./heartbeat.js";

@@ -63,7 +63,7 @@ export class Link {
     this.#heartbeat = new Heartbeat(
       options.heartbeat ?? {},
       () => this.#events.ping(),
-      () => this.#fail(KEEP, "no answer"),
+      () => this.#fail("no answer"),
     );
   }
 
@@ -96,12 +96,12 @@ export class Link {
 
   close(): void {
     if (this.#current.state === "closed") return;
-    this.#finish("closed by the client", undefined, 1000);
+    this.#finish("closed by the client");
   }
 
   /** Ends for good because of what the server said. */
-  stop(reason: string, code = 1000): void {
-    this.#finish(reason, code === 1000 ? undefined : code, code);
+  stop(reason: string): void {
+    this.#finish(reason, 1002);
   }
 
   /** The server will close: the next attempt starts exactly so much later. */
@@ -125,43 +125,35 @@ export class Link {
 
   async #dial(): Promise<void> {
     const attempt = ++this.#attempt;
-    let protocols: string[];
+    let token: string | undefined;
     try {
-      protocols = await this.#protocols();
+      token = await this.#options.token?.();
     } catch (cause) {
       if (attempt !== this.#attempt) return;
       this.#events.error(new NovaError("unauthenticated", `the token option failed: ${String(cause)}`, { cause }));
-      return this.#retry(this.#backoff.next(), "no token", undefined);
+      return this.#retry(this.#backoff.next(), "no token");
     }
     if (attempt !== this.#attempt) return;
     try {
-      this.#socket = new Socket(this.#Class, this.#url, protocols, {
-        open: () => this.#open(),
-        frame: (view) => this.#receive(view, attempt),
+      this.#socket = new Socket(this.#Class, this.#url, token === undefined ? token : ["nova.v2", `nova.token.${base64url(token)}`], {
+        open: () => {
+          this.#opened = true;
+          this.#events.open();
+        },
+        frame: (view) => {
+          if (attempt !== this.#attempt) return;
+          this.#heartbeat.alive();
+          this.#events.frame(view);
+        },
         text: () => this.#events.error(new NovaError("invalid", "the server sent a text message")),
         close: (code, reason) => this.#closed(code, reason),
       });
     } catch (cause) {
-      return this.#finish(`the WebSocket could not be made: ${String(cause)}`, undefined, 1000);
+      return this.#finish(`the WebSocket could not be made: ${String(cause)}`);
     }
-    this.#timer = setTimeout(() => this.#fail(KEEP, "no welcome in time"), this.#connectTimeoutMs);
+    this.#timer = setTimeout(() => this.#fail("no welcome in time"), this.#connectTimeoutMs);
   }
 
-  async #protocols(): Promise<string[]> {
-    const token = await this.#options.token?.();
-    return token === undefined ? [] : ["nova.v2", `nova.token.${base64url(token)}`];
-  }
-
-  #open(): void {
-    this.#opened = true;
-    this.#events.open();
-  }
-
-  #receive(view: DataView, attempt: number): void {
-    if (attempt !== this.#attempt) return;
-    this.#heartbeat.alive();
-    this.#events.frame(view);
-  }
 
   /** The socket closed by itself. */
   #closed(code: number, reason: string): void {
@@ -169,10 +161,10 @@ export class Link {
     this.#release();
     const text = describe(code, reason);
     const verdict = judge(code, reason);
-    if (verdict === "stop") return this.#finish(text, code, undefined);
+    if (verdict === "stop") return this.#finish(text, code);
     if (verdict === "slow") return this.#retry(this.#backoff.full(), text, code);
     if (verdict === "token") {
-      if (this.#renewed || this.#options.token === undefined) return this.#finish("unauthenticated", code, undefined);
+      if (this.#renewed || this.#options.token === undefined) return this.#finish("unauthenticated", code);
       this.#renewed = true;
       // At once, but not again and again when the server takes back what it accepted.
       const first = this.#backoff.attempt === 0;
@@ -183,12 +175,12 @@ export class Link {
   }
 
   /** This side gives the socket up and tries again. */
-  #fail(code: number, reason: string): void {
-    this.#end(code, reason);
-    this.#retry(this.#backoff.next(), reason, undefined);
+  #fail(reason: string): void {
+    this.#end(KEEP, reason);
+    this.#retry(this.#backoff.next(), reason);
   }
 
-  #retry(usual: number, reason: string, code: number | undefined): void {
+  #retry(usual: number, reason: string, code?: number): void {
     const delay = this.#away ?? usual;
     this.#hurried ||= this.#away !== undefined;
     this.#away = undefined;
@@ -196,8 +188,8 @@ export class Link {
     this.#set({ state: "reconnecting", reason, code, attempt: this.#backoff.attempt, retryInMs: delay });
   }
 
-  #finish(reason: string, code: number | undefined, closeWith: number | undefined): void {
-    this.#end(closeWith ?? 1000, reason);
+  #finish(reason: string, code?: number): void {
+    this.#end(code ?? 1000, reason);
     this.#unwake?.();
     this.#unwake = undefined;
     this.#set({ state: "closed", reason, code });

@@ -6,7 +6,7 @@ const ROUNDS = /* #__PURE__ */ fractions(64, Math.cbrt);
 
 /** First 8 bytes of SHA-256 of data, as a little-endian number. */
 export function sha256Head(data: Uint8Array): bigint {
-  const length = ((data.length + 8) >> 6 << 6) + 64;
+  const length = (data.length + 72) >> 6 << 6;
   const bytes = new Uint8Array(length);
   bytes.set(data);
   bytes[data.length] = 0x80;

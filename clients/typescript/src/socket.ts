@@ -30,8 +30,8 @@ const OPEN = 1;
 export class Socket {
   readonly #ws: WebSocketLike;
 
-  constructor(Class: WebSocketClass, url: string, protocols: string[], events: SocketEvents) {
-    const ws = protocols.length > 0 ? new Class(url, protocols) : new Class(url);
+  constructor(Class: WebSocketClass, url: string, protocols: string[] | undefined, events: SocketEvents) {
+    const ws = new Class(url, protocols);
     this.#ws = ws;
     ws.binaryType = "arraybuffer";
     ws.onopen = () => events.open();

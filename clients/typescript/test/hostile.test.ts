@@ -1,6 +1,6 @@
 // A reader gives a value or a DecodeError, quickly, whatever the bytes are.
 import { describe, expect, test } from "vitest";
-import { DecodeError, FrameError, Reader, Writer, defineTable, parseHeader } from "@ignex/nova-client/wire";
+import { DecodeError, FrameError, Reader, Writer, defineTable, parseHeader, readBytes, writeBytes } from "@ignex/nova-client/wire";
 import type { EventDescriptor, Table } from "@ignex/nova-client/wire";
 import * as market from "./fixtures/market.js";
 import { aPortfolio, aQuote, aTrade, fullMixed } from "./fixtures/values.js";
@@ -77,13 +77,13 @@ const $Node: Table<Node> = defineTable<Node>({
     else w.struct(t + 4, v.next, $Node, "next");
     w.structs(t + 8, v.nodes, $Node, "nodes");
     w.strings(t + 12, v.text, "text");
-    w.bytes(t + 16, v.data, "data");
+    writeBytes(w, t + 16, v.data, "data");
   },
   decode: (r) => ({
     next: r.has(0) ? r.struct(0, $Node, "next") : undefined,
     nodes: r.structs(1, $Node, "nodes"),
     text: r.strings(2, "text"),
-    data: r.bytes(3, "data"),
+    data: readBytes(r, 3, "data"),
   }),
 });
 const leaf = (): Node => ({ nodes: [], text: [], data: new Uint8Array(0) });

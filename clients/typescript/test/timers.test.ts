@@ -222,6 +222,67 @@ describe("the send queue", () => {
   });
 });
 
+describe("sessions", () => {
+  const session: control.Session = {
+    session: "n1.a", clientId: "c", recovered: false, nextSeq: 1, missed: 0, received: 0, ttlMs: 60_000, heartbeatMs: 4_000,
+    maxMessage: 0, rate: 0, burst: 0,
+  };
+  const attach = (answer: Partial<control.Session> = {}) => {
+    last().readyState = 1;
+    last().onopen?.();
+    last().say(frameOf(control.hello, { version: 2, caps: ["session/1"], lastSeq: 0 }));
+    last().say(frameOf(control.welcome, { clientId: "c", groups: [] }));
+    last().say(frameOf(control.novaSession, { ...session, ...answer }));
+  };
+  const acks = () => last().sent.filter((n) => n === "nova.ack").length;
+
+  test("acknowledges 2 s after the first frame, and the server sets the heartbeat", async () => {
+    await start();
+    attach();
+    await vi.advanceTimersByTimeAsync(1_000);
+    last().say(frameOf(mixed, emptyMixed, { seq: 1 }));
+    await vi.advanceTimersByTimeAsync(1_500);
+    last().say(frameOf(mixed, emptyMixed, { seq: 2 }));
+    expect([acks(), pings(last())]).toEqual([0, 1]);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(acks()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(pings(last())).toBe(2);
+    await vi.advanceTimersByTimeAsync(3_500);
+    expect(acks()).toBe(1);
+  });
+
+  test("what was sent does not age, what waits does", async () => {
+    await start();
+    attach();
+    const sent = client.send(mixed, emptyMixed).then(() => "ok", (e: NovaError) => e.code);
+    last().lose();
+    const late = client.send(mixed, emptyMixed).then(() => "ok", (e: NovaError) => e.code);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await late).toBe("unavailable");
+    attach({ recovered: true, received: 1 });
+    expect(await sent).toBe("ok");
+  });
+
+  test("goaway is kept to the millisecond, though the page wakes up", async () => {
+    let online: () => void = () => {};
+    vi.stubGlobal("addEventListener", (name: string, fn: () => void) => name === "online" && (online = fn));
+    await start();
+    attach();
+    last().say(frameOf(control.novaGoaway, { reason: "draining", retryAfterMs: 5_000 }));
+    last().readyState = 3;
+    last().onclose?.({ code: 1012, reason: "service restart" });
+    expect(client.status.retryInMs).toBe(5_000);
+    online();
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(FakeSocket.all).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(FakeSocket.all).toHaveLength(2);
+    last().lose();
+    expect(client.status.retryInMs).toBe(500);
+  });
+});
+
 describe("waking up", () => {
   test("a page that returns probes once and hurries a waiting attempt once", async () => {
     const listeners = new Map<string, () => void>();

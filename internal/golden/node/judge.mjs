@@ -129,10 +129,11 @@ class ForcedBuilder extends flatbuffers.Builder {
   }
 }
 
-// The codecs of nova's tables by name: those of events and calls.
+// The codecs of nova's tables by name: those of events and calls. Tables made
+// from text are called by it; they are found by their properties.
 function codecs() {
   const found = new Map();
-  for (const e of ours.schema.events) found.set(e.table.name, e.table);
+  for (const e of ours.schema.events) found.set(e.table.name.replace(/:\w+/g, ""), e.table);
   for (const c of ours.schema.calls) found.set(c.request.name, c.request).set(c.response.name, c.response);
   return found;
 }
@@ -143,7 +144,8 @@ function answer(q) {
     return {};
   }
   const name = layout.tables[q.table].Name;
-  const table = codecs().get(name);
+  const properties = fields(q.table).map((f) => f.JSON).join(" ");
+  const table = codecs().get(name) ?? codecs().get(properties);
   const bytes = q.hex === undefined ? undefined : new Uint8Array(Buffer.from(q.hex, "hex"));
   switch (q.op) {
     case "encode":

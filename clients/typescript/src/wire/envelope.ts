@@ -65,8 +65,8 @@ export function parseHeader(view: DataView): Header {
   const trailer = (flags & FLAG_TRAILER) !== 0;
   const end = trailer ? len - TRAILER_LEN : len;
   const size = view.getUint32(HEADER_LEN, true);
-  if (end !== HEADER_LEN + PREFIX_LEN + size) {
-    const follow = end - HEADER_LEN - PREFIX_LEN;
+  const follow = end - HEADER_LEN - PREFIX_LEN;
+  if (follow !== size) {
     throw new FrameError("size", `frame length does not match its size prefix: prefix says ${size}, ${follow} bytes follow`);
   }
   return {

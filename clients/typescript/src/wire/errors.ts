@@ -17,7 +17,7 @@ export class DecodeError extends Error {
    * @param reason what is wrong there
    */
   constructor(readonly path: string, readonly reason: string) {
-    super(path === "" ? `malformed payload: ${reason}` : `malformed payload: ${path}: ${reason}`);
+    super("malformed payload: " + at(path) + reason);
   }
 }
 
@@ -29,6 +29,10 @@ export class EncodeError extends Error {
    * @param reason what is wrong there and what to write instead
    */
   constructor(readonly path: string, readonly reason: string) {
-    super(path === "" ? reason : `${path}: ${reason}`);
+    super(at(path) + reason);
   }
+}
+
+function at(path: string): string {
+  return path && `${path}: `;
 }

@@ -2,6 +2,7 @@
 // functions, so that a bundle holds only those that its generated code imports.
 import type { EnumCodec } from "./enums.js";
 import type { Reader } from "./reader.js";
+import { show } from "./writer.js";
 import type { FieldName, Writer } from "./writer.js";
 
 /** An int64 held by a bigint. */
@@ -17,7 +18,7 @@ export function readBigInt(r: Reader, id: number, name: string): bigint {
 }
 
 export function writeEnum<E extends string>(w: Writer, at: number, v: E, codec: EnumCodec<E>, name: FieldName): void {
-  const number = codec.toNumber(v) ?? w.fail(name, `${w.show(v)} is not a literal of ${codec.name}`);
+  const number = codec.toNumber(v) ?? w.fail(name, `${show(v)} is not a literal of ${codec.name}`);
   w.view.setInt32(at, number, true);
 }
 

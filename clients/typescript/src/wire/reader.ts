@@ -83,6 +83,11 @@ export class Reader {
     return entry < this.#vtableLen && this.#view.getUint16(this.#vtable + entry, true) !== 0;
   }
 
+  /** The frame at hand. */
+  get view(): DataView {
+    return this.#view;
+  }
+
   bool(id: number, name: string): boolean {
     const at = this.field(id, 1, name);
     return at !== 0 && this.#view.getUint8(at) !== 0;

@@ -102,6 +102,11 @@ export class Writer {
     return copy;
   }
 
+  /** The bytes being written; another one after they have grown. */
+  get view(): DataView {
+    return this.#view;
+  }
+
   // Inline values.
 
   bool(at: number, v: boolean, name: FieldName): void {
@@ -170,6 +175,8 @@ export class Writer {
     }
     this.#depth--;
   }
+
+  // For kinds.ts too.
 
   /** A vector of anything but tables; put takes the index of an element as its name. */
   each<V>(slot: number, v: readonly V[], size: number, name: string, put: (at: number, v: V, index: number) => void): void {
@@ -294,7 +301,8 @@ export function pathOf(names: string[], indexes: number[], depth: number, list: 
   return parts.join(".");
 }
 
-function show(v: unknown): string {
+/** A value in a message. */
+export function show(v: unknown): string {
   if (typeof v === "string") return JSON.stringify(v.length > 40 ? `${v.slice(0, 40)}...` : v);
   if (typeof v === "bigint") return `${v}n`;
   if (typeof v === "object" && v !== null) return Array.isArray(v) ? "an array" : "an object";

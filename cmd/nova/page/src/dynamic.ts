@@ -6,6 +6,14 @@ import {
   defineEvent,
   defineTable,
   EncodeError,
+  readBigInt,
+  readBigInts,
+  readBools,
+  readBytes,
+  readEnum,
+  readEnums,
+  readFloat64s,
+  readInt64s,
   type EnumCodec,
   type EventDescriptor,
   type Reader,
@@ -93,16 +101,16 @@ class Tables {
       case "bool":
         return (r) => r.bool(id, name);
       case "int64":
-        return f.bigint ? (r) => r.bigint(id, name) : (r) => r.int64(id, name);
+        return f.bigint ? (r) => readBigInt(r, id, name) : (r) => r.int64(id, name);
       case "double":
         return (r) => r.float64(id, name);
       case "string":
         return (r) => r.string(id, name);
       case "bytes":
-        return (r) => r.bytes(id, name);
+        return (r) => readBytes(r, id, name);
       case "enum": {
         const codec = this.codec(f);
-        return (r) => r.enum(id, codec, name);
+        return (r) => readEnum(r, id, codec, name);
       }
       case "table": {
         const table = this.get(f.type ?? "");
@@ -117,16 +125,16 @@ class Tables {
     const name = f.json;
     switch (f.kind) {
       case "bool":
-        return (r) => r.bools(id, name);
+        return (r) => readBools(r, id, name);
       case "int64":
-        return f.bigint ? (r) => r.bigints(id, name) : (r) => r.int64s(id, name);
+        return f.bigint ? (r) => readBigInts(r, id, name) : (r) => readInt64s(r, id, name);
       case "double":
-        return (r) => r.float64s(id, name);
+        return (r) => readFloat64s(r, id, name);
       case "string":
         return (r) => r.strings(id, name);
       case "enum": {
         const codec = this.codec(f);
-        return (r) => r.enums(id, codec, name);
+        return (r) => readEnums(r, id, codec, name);
       }
       case "table": {
         const table = this.get(f.type ?? "");

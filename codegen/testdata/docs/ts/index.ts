@@ -43,7 +43,7 @@
  * <script>
  * #__PURE__
  */
-import { GENERATED_V1, defineCall, defineEnum, defineEvent, defineTable } from "@ignex/nova-client/wire";
+import { GENERATED_V1, defineCall, defineEnum, defineEvent, defineTable, readEnum, writeEnum } from "@ignex/nova-client/wire";
 import type { CallDescriptor, EnumCodec, EventDescriptor, Schema, Table } from "@ignex/nova-client/wire";
 
 // Fails to compile against a runtime of another generation.
@@ -260,10 +260,10 @@ const $Evil: Table<Evil> = /* #__PURE__ */ defineTable<Evil>({
 const $Line: Table<Line> = /* #__PURE__ */ defineTable<Line>({
   name: "Line", align: 4, inline: 8, offsets: [4], absent: false,
   encode(w, t, v) {
-    w.enum(t + 4, v.kind, $Kind, "kind");
+    writeEnum(w, t + 4, v.kind, $Kind, "kind");
   },
   decode: (r) => ({
-    kind: r.enum(0, $Kind, "kind"),
+    kind: readEnum(r, 0, $Kind, "kind"),
   }),
 });
 
