@@ -475,7 +475,7 @@ func TestPause(t *testing.T) {
 		}
 		f.set("", false)
 		go func() { resumed <- c.Resume(t.Context()) }()
-		p = f.next()
+		f.next()
 		if err := c.Pause(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -20,13 +20,11 @@ type lives struct {
 	r      *rand.Rand
 	q      Queue
 	c      *Cursor
-	old    []*Cursor // replaced sockets that still write
 	held   atomic.Int64
 	log    map[uint64]*sent
 	out    []byte // under way
 	parser ws.Parser
-	last   uint64          // of the client
-	gone   map[uint64]bool // withdrawn targets
+	last   uint64 // of the client
 	newest map[value]uint64
 }
 

@@ -91,7 +91,6 @@ type client struct {
 	name    string // session string
 	gate    session.SessionGate
 	old     session.BaseGate
-	back    uint64 // base: for the next hello
 	attachN uint64
 	life    *sess          // the session whose numbers follow
 	next    uint64         // ledger: all below were delivered or declared

@@ -38,9 +38,6 @@ var mutations = []sim.Mutation{
 	{Name: "history trimmed in front of a promised replay", File: "session/queue.go", Edits: [][2]string{
 		{"		limit = min(limit, c.at.next-1)\n", ""},
 	}},
-	{Name: "history trimmed in front of a replay that waits", File: "session/queue.go", Edits: [][2]string{
-		{"			limit = min(limit, c.rewind-1)\n", ""},
-	}},
 	{Name: "trimmed between promise and recovery", File: "session/attach.go", Edits: [][2]string{
 		{"		q.detach(q.cursor)\n\t}\n\tq.cursor, q.trailers", "		q.Detach(q.cursor)\n\t}\n\tq.cursor, q.trailers"},
 	}},

@@ -102,8 +102,8 @@ func (p Peeker) Cursor(c *session.Cursor) (next, rewind uint64) {
 func (p Peek) Runs(fn func(Run)) {
 	b := unsafe.Pointer(p.q)
 	type slice struct {
-		data     unsafe.Pointer
-		len, cap int
+		data   unsafe.Pointer
+		len, _ int
 	}
 	buf := read[slice](b, p.l.buf)
 	head, n := read[int](b, p.l.head), read[int](b, p.l.n)
