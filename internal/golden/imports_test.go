@@ -63,6 +63,8 @@ var allowed = map[string][]string{
 	"internal/leak": {},
 	// A judge of bytes: for tests.
 	"internal/golden": {"wire"},
+	// Drives queues and gates: for tests.
+	"session/sim": {"session", "wire"},
 	// Logs import the interface, never each other.
 	"topiclog/filelog": {"topiclog"},
 	"topiclog/logtest": {"topiclog"},
