@@ -384,6 +384,7 @@ func TestHeartbeat(t *testing.T) {
 		if d := time.Since(start); d < 120*time.Second || d > 121*time.Second {
 			t.Errorf("given up after %v", d)
 		}
+		synctest.Wait() // until the client has noticed too
 		if s := c.Status(); s.State != client.Reconnecting || !strings.Contains(s.Err.Error(), "no sign of life") {
 			t.Errorf("status %+v", s)
 		}

@@ -186,7 +186,7 @@ func TestRecoverOtherLife(t *testing.T) {
 		cuts.refuses = true
 		cuts.mu.Unlock()
 		cuts.cut()
-		for r.srv.Metrics().Connections > 0 {
+		for r.srv.Metrics().Connections > 0 || r.hub.Metrics().Detached == 0 {
 		}
 		other := r.dial(t, client.Options{}) // takes the only place
 		if err := other.Close(t.Context()); err != nil {
