@@ -175,8 +175,9 @@ func TestCloseCodes(t *testing.T) {
 				var r record
 				conn, p := f.start(client.Options{OnStatus: r.status})
 				sub, _ := conn.Subscribe(t.Context(), "a")
+				p.expect("subscribe a") // its own write, before the answer to what follows
 				p.write(ws.AppendClose(nil, c.code, c.reason))
-				p.expect("subscribe a", fmt.Sprintf("close %d", c.code))
+				p.expect(fmt.Sprintf("close %d", c.code))
 				p.conn.Close()
 				r.is(t, "connecting, connected, "+c.want)
 				if strings.HasPrefix(c.want, "closed") {

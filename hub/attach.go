@@ -240,7 +240,7 @@ func (old *Session) refresh(s *Session) {
 	old.version = s.version
 	rooms := make([]membership, 0, len(old.rooms))
 	for _, m := range old.rooms {
-		rooms = append(rooms, *m)
+		rooms = append(rooms, membership{room: m.room, seed: m.seed}) // its index is the loop's
 	}
 	old.state.Unlock()
 	revoked := false
