@@ -87,7 +87,7 @@ func (s *Session) Resume(c *session.Cursor, n int64) bool {
 	return s.queue.Resume(c, uint64(n))
 }
 
-// Full reports whether the socket should not be read for now.
+// Full reports whether reading the socket has to wait.
 func (s *Session) Full(c *session.Cursor) bool {
 	s = s.lock()
 	defer s.mu.Unlock()
