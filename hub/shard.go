@@ -59,6 +59,7 @@ type shard struct {
 	small []*Session
 	large []*Session
 	busy  busyness
+	wrote bool // in this turn
 }
 
 func newShard(h *Hub, index int) *shard {
@@ -143,6 +144,7 @@ func (sh *shard) run() {
 			sh.busy.idle(func() { <-sh.wake })
 			continue
 		}
+		sh.wrote = false
 		sh.distribute(items)
 		if sh.hub.held.Load() > int64(sh.hub.options.Session.TotalBytes) {
 			sh.hub.wakeJanitor()
@@ -151,9 +153,9 @@ func (sh *shard) run() {
 		sh.spare = items[:0]
 		if sh.dirty() {
 			sh.flush(writesATurn)
-			if !since.IsZero() {
-				sh.hub.metrics.latency.observe(time.Since(since))
-			}
+		}
+		if sh.wrote && !since.IsZero() {
+			sh.hub.metrics.latency.observe(time.Since(since))
 		}
 		if !sh.dirty() && !stopped {
 			sh.busy.pause()
@@ -190,7 +192,7 @@ func (sh *shard) distribute(items []item) {
 		switch it.kind {
 		case itemPublish:
 			n = alike(items[i:])
-			sh.publish(items[i : i+n])
+			sh.publish(items[i:i+n], n == len(items) && !sh.dirty())
 		case itemDirect:
 			sh.direct(it)
 		case itemJoin:
@@ -227,7 +229,10 @@ func alike(items []item) int {
 	return n
 }
 
-func (sh *shard) publish(items []item) {
+// publish queues frames that go to the same receivers. alone says that the loop
+// has nothing else to do: then each receiver is written to at once, while its
+// state is still in the processor's cache, until something else comes.
+func (sh *shard) publish(items []item, alone bool) {
 	list := items[0].room.shards[sh.index].list
 	if len(list) == 0 {
 		return
@@ -241,11 +246,27 @@ func (sh *shard) publish(items []item) {
 	defer batch.Release(&sh.hub.held)
 	small := len(list) <= smallTarget
 	except := items[0].except
-	for _, m := range list {
-		if except == "" || m.session.id != except {
-			sh.push(m.session, batch, small)
+	for i, m := range list {
+		if except != "" && m.session.id == except {
+			continue
 		}
+		if !alone {
+			sh.push(m.session, batch, small)
+			continue
+		}
+		if peer := sh.append(m.session, batch); peer != nil {
+			peer.Flush()
+			sh.wrote = true
+		}
+		alone = i%writesATurn != writesATurn-1 || !sh.waiting()
 	}
+}
+
+// waiting reports whether something came into the inbox.
+func (sh *shard) waiting() bool {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return len(sh.pending) > 0
 }
 
 func (sh *shard) direct(it *item) {
@@ -262,23 +283,28 @@ func (sh *shard) direct(it *item) {
 
 // push queues a batch at one session and notes that it wants to be flushed.
 func (sh *shard) push(s *Session, batch *session.Batch, small bool) {
+	if sh.append(s, batch) != nil {
+		sh.mark(s, small)
+	}
+}
+
+// append queues a batch at one session and returns the socket that can write it.
+func (sh *shard) append(s *Session, batch *session.Batch) Peer {
 	s.mu.Lock()
 	s.queue.SetKeep(int(sh.hub.keepFrames.Load()))
 	dropped := s.queue.Append(batch, 0, batch.Len())
 	broken := dropped > 0 && s.queue.Broken()
-	live := s.peer != nil
+	peer := s.peer
 	s.mu.Unlock()
 	if dropped > 0 {
 		sh.hub.metrics.dropped.Add(uint64(dropped))
 		if broken {
 			sh.hub.metrics.slow.Add(1)
-			s.giveUp(live)
-			return
+			s.giveUp(peer != nil)
+			return nil
 		}
 	}
-	if live {
-		sh.mark(s, small)
-	}
+	return peer
 }
 
 // mark notes that a session wants to be flushed.
@@ -322,6 +348,7 @@ func (sh *shard) flush(n int) {
 		}
 		s.dirty = false
 		s.flush()
+		sh.wrote = true
 	}
 	sh.small, sh.large = rest(sh.small, small), rest(sh.large, large)
 }

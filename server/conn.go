@@ -16,9 +16,10 @@ import (
 type conn struct {
 	server  *Server
 	current atomic.Pointer[hub.Session]
-	net     net.Conn
+	fd      descriptor      // of raw
 	raw     syscall.RawConn // nil: reads and writes block (TLS and others)
-	reader  *rawReader      // nil likewise
+	net     net.Conn
+	reader  *rawReader // nil likewise
 	parser  ws.Parser
 	cursor  session.Cursor // guarded by the session
 
@@ -83,8 +84,17 @@ func (c *conn) close(code int, reason string, after bool) {
 // cut closes the socket. Reader and flusher notice and end.
 func (c *conn) cut() {
 	c.dead.Store(true)
-	c.net.Close()
+	if c.fd.end() {
+		c.net.Close()
+	}
 	c.wake()
+}
+
+// unuse is the end of what fd.use began.
+func (c *conn) unuse() {
+	if c.fd.unuse() {
+		c.net.Close()
+	}
 }
 
 // wake lets a waiting reader look again.

@@ -19,9 +19,7 @@ func (r *rawReader) wait(syscall.RawConn) bool            { return false }
 func (r *rawReader) poll(syscall.RawConn) (some, ok bool) { return false, false }
 func (r *rawReader) release()                             {}
 
-func (w *writer) writeOnce(uintptr) bool { return true }
-
-func (w *writer) try(syscall.RawConn, []byte) (int, error) { return 0, errors.ErrUnsupported }
+func writeFD(int, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
 func (c *conn) waitWritable(func(func([]byte) (int, error)) bool) error {
 	return errors.ErrUnsupported

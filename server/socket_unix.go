@@ -25,6 +25,7 @@ func (c *conn) setUpSocket() {
 		return
 	}
 	limitUnsent(raw)
+	raw.Control(func(fd uintptr) { c.fd.number = int(fd) })
 	c.raw = raw
 	c.reader = newRawReader()
 }
@@ -92,26 +93,10 @@ func (r *rawReader) readOnce(fd uintptr) bool {
 	}
 }
 
-// try makes one write without waiting and returns what the socket took.
-func (w *writer) try(raw syscall.RawConn, b []byte) (int, error) {
-	w.pending, w.n, w.err = b, 0, nil
-	err := raw.Write(w.once)
-	w.pending = nil
-	if err == nil {
-		err = w.err
-	}
-	return w.n, err
-}
-
-func (w *writer) writeOnce(fd uintptr) bool {
-	w.n, w.err = writeFD(fd, w.pending)
-	return true
-}
-
 // writeFD writes what the socket takes now; 0 without an error when it is full.
-func writeFD(fd uintptr, b []byte) (int, error) {
+func writeFD(fd int, b []byte) (int, error) {
 	for {
-		n, err := syscall.Write(int(fd), b)
+		n, err := syscall.Write(fd, b)
 		switch err {
 		case nil:
 			return n, nil
@@ -130,7 +115,7 @@ func (c *conn) waitWritable(turn func(try func([]byte) (int, error)) (done bool)
 	var failed error
 	err := c.raw.Write(func(fd uintptr) bool {
 		return turn(func(b []byte) (int, error) {
-			n, err := writeFD(fd, b)
+			n, err := writeFD(int(fd), b)
 			failed = err
 			return n, err
 		})

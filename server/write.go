@@ -8,18 +8,10 @@ const writeSize = 64 << 10
 
 // writer is what a write needs, borrowed for its duration.
 type writer struct {
-	buf     [writeSize]byte
-	pending []byte // what the socket has not taken
-	n       int
-	err     error
-	once    func(fd uintptr) bool // bound once, so that no write allocates
+	buf [writeSize]byte
 }
 
-var writers = sync.Pool{New: func() any {
-	w := new(writer)
-	w.once = w.writeOnce
-	return w
-}}
+var writers = sync.Pool{New: func() any { return new(writer) }}
 
 // Flush implements hub.Peer: one non-blocking write of what is queued, as often
 // as the socket takes all of it. What it does not take is left to a flusher.
@@ -28,10 +20,14 @@ func (c *conn) Flush() {
 		c.flushBlocking()
 		return
 	}
+	if !c.fd.use() {
+		return
+	}
+	defer c.unuse()
 	w := writers.Get().(*writer)
 	defer writers.Put(w)
 	for b := c.session().Begin(&c.cursor, w.buf[:0]); b != nil; {
-		n, err := w.try(c.raw, b)
+		n, err := writeFD(c.fd.number, b)
 		if n > 0 {
 			c.took(n)
 		}

@@ -50,15 +50,17 @@ func (q *Queue) Wrote(c *Cursor, n, of int) {
 // seams returns the numbers in front of which holes were kept apart for writes of
 // c, 0 = nowhere.
 func (q *Queue) seams(c *Cursor) [2]uint64 {
-	if q.cursor != c {
-		return [2]uint64{}
+	if q.cursor != c || q.lastHole <= q.lost {
+		return [2]uint64{} // no holes
 	}
 	return [2]uint64{c.at.gapTo + 1, q.sealed()}
 }
 
 func (q *Queue) join(seams [2]uint64) {
 	for _, num := range seams {
-		q.ring.join(num)
+		if num > 0 {
+			q.ring.join(num)
+		}
 	}
 }
 
