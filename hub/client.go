@@ -37,17 +37,12 @@ const maxNumber = 1<<53 - 1<<32
 //
 // Lock order: a room's mu, then state, then mu; the inbox's mu, then mu.
 type Session struct {
-	hub    *Hub
-	shard  *shard
-	client *nova.Client
-	id     string
-	user   string
-	pinned bool // the id was given by authentication
+	// What every publish touches comes first, near together.
+	mu    sync.Mutex // guards queue, its cursor, and what follows
+	moved *Session   // the connection went over to this one
+	peer  Peer
+	queue session.Queue
 
-	mu        sync.Mutex // guards queue, its cursor, and what follows
-	queue     session.Queue
-	peer      Peer
-	moved     *Session          // the connection went over to this one
 	caps      Caps              // of the last socket
 	snapshots map[string]uint64 // topic → last number of a snapshot under way
 	coming    load              // history on the way to the queue
@@ -55,6 +50,13 @@ type Session struct {
 	owner   atomic.Pointer[session.Cursor] // of the socket that may act
 	handled atomic.Uint64                  // number of the last client frame handled
 	ackSent atomic.Uint64
+
+	hub    *Hub
+	shard  *shard
+	client *nova.Client
+	id     string
+	user   string
+	pinned bool // the id was given by authentication
 
 	dirty    bool // in a list of the shard, whose loop alone touches it
 	everyone membership

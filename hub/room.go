@@ -25,8 +25,14 @@ type room struct {
 }
 
 type roomShard struct {
-	count int           // members by the order of mu
-	list  []*membership // the loop's
+	count int      // members by the order of mu
+	list  []member // the loop's
+}
+
+// member is an entry of a shard's list: what a publish needs is here.
+type member struct {
+	session *Session
+	of      *membership
 }
 
 // membership is one session in one room.
@@ -45,7 +51,7 @@ func newRoom(kind nova.TargetKind, name string, id uint64, shards int) *room {
 func (r *room) add(i int, m *membership) {
 	list := &r.shards[i].list
 	m.index = int32(len(*list))
-	*list = append(*list, m)
+	*list = append(*list, member{m.session, m})
 }
 
 func (r *room) remove(i int, m *membership) {
@@ -54,8 +60,8 @@ func (r *room) remove(i int, m *membership) {
 	}
 	list := r.shards[i].list
 	last := list[len(list)-1]
-	list[m.index], last.index = last, m.index
-	list[len(list)-1] = nil
+	list[m.index], last.of.index = last, m.index
+	list[len(list)-1] = member{}
 	list = list[:len(list)-1]
 	if len(list) == 0 {
 		list = nil

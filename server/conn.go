@@ -14,20 +14,22 @@ import (
 
 // conn is one connection. Its memory is what an idle client costs: keep it small.
 type conn struct {
-	server  *Server
-	current atomic.Pointer[hub.Session]
-	fd      descriptor      // of raw
-	raw     syscall.RawConn // nil: reads and writes block (TLS and others)
-	net     net.Conn
-	reader  *rawReader // nil likewise
-	parser  ws.Parser
-	cursor  session.Cursor // guarded by the session
-
-	caps     atomic.Uint32
-	seen     atomic.Int64 // server ticks: when bytes came last
-	progress atomic.Int64 // when the socket took bytes last
+	// What every write touches comes first, near together.
+	server   *Server
+	current  atomic.Pointer[hub.Session]
+	raw      syscall.RawConn // nil: reads and writes block (TLS and others)
+	fd       descriptor      // of raw
+	progress atomic.Int64    // server ticks: when the socket took bytes last
 	gate     atomic.Pointer[chan struct{}]
-	timer    *time.Timer // of admission; the reader's
+	cursor   session.Cursor // guarded by the session
+
+	net    net.Conn
+	reader *rawReader // nil likewise
+	parser ws.Parser
+
+	caps  atomic.Uint32
+	seen  atomic.Int64 // server ticks: when bytes came last
+	timer *time.Timer  // of admission; the reader's
 
 	closing  atomic.Bool // a close frame is queued, by either side
 	code     atomic.Int32

@@ -73,24 +73,19 @@ func (s *Stats) Add(o Stats) {
 // the cursor is trimmed.
 type Queue struct {
 	limits *Limits
-	ring   ring
-	next   uint64 // number of the next frame
-	lost   uint64 // highest number that can no longer be given
+	cursor *Cursor // the one socket that may move the state
+	next   uint64  // number of the next frame
+	lost   uint64  // highest number that can no longer be given
 	// written is the highest number that went to a socket whole, or a hole the
 	// writer has passed.
 	written  uint64
 	acked    uint64 // the client has everything up to here
 	lastHole uint64 // highest number that has no frame
-	late     []withdrawal
 
 	// mark freezes the order in front of it: only frames from mark on are
 	// superseded. It moves to the end whenever the writer has passed it, so each
 	// turn of the queue carries a key at most once, and carries it.
-	mark       uint64
-	lastLatest uint64 // highest number of class latest
-	conflated  uint64 // next when superseded frames were looked for last
-	firm       uint64 // no victim stands between the cursor and here
-	stop       uint64 // broken: numbers from here on are not written
+	mark uint64
 
 	unsentFrames int // of data
 	unsentBytes  int
@@ -98,13 +93,20 @@ type Queue struct {
 	ownBytes     int
 	keptBytes    int
 	keepFrames   int // at most limits.KeepFrames, less when memory is short
-	stats        Stats
 
-	cursor   *Cursor // the one socket that may move the state
 	admitted bool
 	broken   bool
 	trailers bool
 	gaps     bool // holes are declared
+
+	ring ring
+	late []withdrawal
+
+	stats      Stats
+	lastLatest uint64 // highest number of class latest
+	conflated  uint64 // next when superseded frames were looked for last
+	firm       uint64 // no victim stands between the cursor and here
+	stop       uint64 // broken: numbers from here on are not written
 }
 
 // Init prepares a queue whose first frame gets number 1.

@@ -31,23 +31,44 @@ func (r *run) bytes(at, n int) int {
 	return r.batch.bytes(int(r.first)+at, n)
 }
 
-// ring is a queue of runs with gapless numbers, in a circular buffer whose
-// length is a power of two. The zero value is empty and holds no memory.
+// ring is a queue of runs with gapless numbers. The newest run, which publishing
+// and writing look at, is in the ring itself; the others are in a circular buffer
+// whose length is a power of two. The zero value is empty and holds no memory.
 type ring struct {
-	buf  []run
-	head int
+	tail run // run n−1
 	n    int
+	head int
+	buf  []run
 	held *atomic.Int64 // bytes of the batches in use, nil = not counted
 }
 
-func (q *ring) at(i int) *run { return &q.buf[(q.head+i)&(len(q.buf)-1)] }
+func (q *ring) at(i int) *run {
+	if i == q.n-1 {
+		return &q.tail
+	}
+	return &q.buf[(q.head+i)&(len(q.buf)-1)]
+}
 
 func (q *ring) push(r run) {
-	if q.n == len(q.buf) {
-		q.resize(max(4, 2*q.n))
+	if q.n > 0 {
+		if q.n > len(q.buf) {
+			q.resize(max(4, 2*len(q.buf)))
+		}
+		q.buf[(q.head+q.n-1)&(len(q.buf)-1)] = q.tail
 	}
 	q.n++
-	*q.at(q.n - 1) = r
+	q.tail = r
+}
+
+// pop takes the newest run out.
+func (q *ring) pop() {
+	q.n--
+	if q.n == 0 {
+		q.tail = run{}
+		return
+	}
+	last := &q.buf[(q.head+q.n-1)&(len(q.buf)-1)]
+	q.tail, *last = *last, run{}
 }
 
 // add puts a run of frames at the end and holds its batch.
@@ -79,8 +100,7 @@ func (q *ring) remove(i int) {
 	for k := i; k < q.n-1; k++ {
 		*q.at(k) = *q.at(k + 1)
 	}
-	*q.at(q.n - 1) = run{}
-	q.n--
+	q.pop()
 }
 
 // popFront takes the oldest run out and gives memory back when little is used.
@@ -88,13 +108,14 @@ func (q *ring) popFront() {
 	if b := q.at(0).batch; b != nil {
 		b.hold(q.held, -1)
 	}
+	if q.n == 1 {
+		*q = ring{held: q.held}
+		return
+	}
 	*q.at(0) = run{}
 	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.n--
-	switch {
-	case q.n == 0:
-		*q = ring{held: q.held}
-	case len(q.buf) > 16 && q.n <= len(q.buf)/4:
+	if len(q.buf) > 16 && q.n <= len(q.buf)/4 {
 		q.resize(len(q.buf) / 2)
 	}
 }
@@ -113,7 +134,7 @@ func (q *ring) cutFront(n uint32) {
 
 func (q *ring) resize(size int) {
 	buf := make([]run, size)
-	for i := range q.n {
+	for i := range q.n - 1 {
 		buf[i] = *q.at(i)
 	}
 	q.buf, q.head = buf, 0

@@ -34,7 +34,7 @@ type Run struct {
 type queueLayout struct {
 	at                       map[string]uintptr
 	cursorNext, cursorRewind uintptr
-	buf, head, n             uintptr
+	buf, head, n, tail       uintptr
 	runSize                  uintptr
 	batch, num, count, first uintptr
 }
@@ -57,6 +57,7 @@ func NewPeeker() Peeker {
 	l.buf = ring.Offset + field(ring.Type, "buf").Offset
 	l.head = ring.Offset + field(ring.Type, "head").Offset
 	l.n = ring.Offset + field(ring.Type, "n").Offset
+	l.tail = ring.Offset + field(ring.Type, "tail").Offset
 	run := field(ring.Type, "buf").Type.Elem()
 	l.runSize = run.Size()
 	l.batch, l.num = field(run, "batch").Offset, field(run, "num").Offset
@@ -108,7 +109,10 @@ func (p Peek) Runs(fn func(Run)) {
 	buf := read[slice](b, p.l.buf)
 	head, n := read[int](b, p.l.head), read[int](b, p.l.n)
 	for i := range n {
-		r := unsafe.Add(buf.data, uintptr((head+i)&(buf.len-1))*p.l.runSize)
+		r := unsafe.Add(b, p.l.tail)
+		if i < n-1 {
+			r = unsafe.Add(buf.data, uintptr((head+i)&(buf.len-1))*p.l.runSize)
+		}
 		fn(Run{
 			Batch: read[*session.Batch](r, p.l.batch), Num: read[uint64](r, p.l.num),
 			Count: read[uint32](r, p.l.count), First: read[uint32](r, p.l.first),
