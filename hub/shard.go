@@ -157,7 +157,7 @@ func (sh *shard) run() {
 		if sh.wrote && !since.IsZero() {
 			sh.hub.metrics.latency.observe(time.Since(since))
 		}
-		if !sh.dirty() && !stopped {
+		if !sh.dirty() && !stopped && sh.waiting() {
 			sh.busy.pause()
 		}
 	}
@@ -363,8 +363,8 @@ func rest(list []*Session, n int) []*Session {
 }
 
 // busyness measures how much of the time a loop works, and makes it wait a
-// little when that is more than half: what arrives meanwhile is then written
-// together, and writes are what costs.
+// little when that is more than half and publishes come faster than turns end:
+// what arrives meanwhile is then written together, and writes are what costs.
 type busyness struct {
 	last  time.Time // end of the last wait
 	share float64   // moving average of work / (work + wait)
