@@ -60,6 +60,7 @@ type shard struct {
 	large []*Session
 	busy  busyness
 	wrote bool // in this turn
+	crowd bool // something came while there was still to be written
 }
 
 func newShard(h *Hub, index int) *shard {
@@ -144,7 +145,7 @@ func (sh *shard) run() {
 			sh.busy.idle(func() { <-sh.wake })
 			continue
 		}
-		sh.wrote = false
+		sh.wrote, sh.crowd = false, sh.crowd || len(items) > 0 && sh.dirty()
 		sh.distribute(items)
 		if sh.hub.held.Load() > int64(sh.hub.options.Session.TotalBytes) {
 			sh.hub.wakeJanitor()
@@ -157,7 +158,8 @@ func (sh *shard) run() {
 		if sh.wrote && !since.IsZero() {
 			sh.hub.metrics.latency.observe(time.Since(since))
 		}
-		if !sh.dirty() && !stopped && sh.waiting() {
+		if !sh.dirty() && !stopped && (sh.crowd || sh.waiting()) {
+			sh.crowd = false
 			sh.busy.pause()
 		}
 	}
@@ -258,7 +260,9 @@ func (sh *shard) publish(items []item, alone bool) {
 			peer.Flush()
 			sh.wrote = true
 		}
-		alone = i%writesATurn != writesATurn-1 || !sh.waiting()
+		if i%writesATurn == writesATurn-1 && sh.waiting() {
+			alone = false
+		}
 	}
 }
 
