@@ -76,6 +76,7 @@ func New(options Options) (*Hub, error) {
 		KeepFrames:   options.Session.MaxFrames,
 		KeepBytes:    options.Session.MaxBytes,
 		Numbered:     !options.Session.Off,
+		ShareSize:    shareSize,
 		Resumed:      resumedMessage,
 		Gap:          appendGap,
 		Key:          h.frameKey,
@@ -231,6 +232,10 @@ func (h *Hub) session(id string) *Session {
 	defer h.clientsMu.RUnlock()
 	return h.clients[id]
 }
+
+// shareSize is the size from which on a frame is not copied for each socket: two
+// pieces of memory in one write then cost less than the copy.
+const shareSize = 4 << 10
 
 // runBytes is the memory of one run of frames in a session's ring.
 const runBytes = 24

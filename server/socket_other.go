@@ -19,8 +19,8 @@ func (r *rawReader) wait(syscall.RawConn) bool            { return false }
 func (r *rawReader) poll(syscall.RawConn) (some, ok bool) { return false, false }
 func (r *rawReader) release()                             {}
 
-func writeFD(int, []byte) (int, error) { return 0, errors.ErrUnsupported }
+func writeFD(int, []byte, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
-func (c *conn) waitWritable(func(func([]byte) (int, error)) bool) error {
+func (c *conn) waitWritable(func(func(b, shared []byte) (int, error)) bool) error {
 	return errors.ErrUnsupported
 }

@@ -5,6 +5,8 @@ package server
 import (
 	"net"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // setUpSocket takes the fast path where the file descriptor is the connection:
@@ -25,6 +27,7 @@ func (c *conn) setUpSocket() {
 		return
 	}
 	limitUnsent(raw)
+	c.cursor.Share = true
 	raw.Control(func(fd uintptr) { c.fd.number = int(fd) })
 	c.raw = raw
 	c.reader = newRawReader()
@@ -93,10 +96,15 @@ func (r *rawReader) readOnce(fd uintptr) bool {
 	}
 }
 
-// writeFD writes what the socket takes now; 0 without an error when it is full.
-func writeFD(fd int, b []byte) (int, error) {
+// writeFD writes what the socket takes now of b and then shared; 0 without an
+// error when it is full.
+func writeFD(fd int, b, shared []byte) (n int, err error) {
 	for {
-		n, err := syscall.Write(fd, b)
+		if len(shared) == 0 {
+			n, err = syscall.Write(fd, b)
+		} else {
+			n, err = unix.Writev(fd, [][]byte{b, shared})
+		}
 		switch err {
 		case nil:
 			return n, nil
@@ -111,11 +119,11 @@ func writeFD(fd int, b []byte) (int, error) {
 
 // waitWritable calls turn whenever the socket may take bytes, until it is done.
 // turn must write until the socket is full: only then readiness is told again.
-func (c *conn) waitWritable(turn func(try func([]byte) (int, error)) (done bool)) error {
+func (c *conn) waitWritable(turn func(try func(b, shared []byte) (int, error)) (done bool)) error {
 	var failed error
 	err := c.raw.Write(func(fd uintptr) bool {
-		return turn(func(b []byte) (int, error) {
-			n, err := writeFD(int(fd), b)
+		return turn(func(b, shared []byte) (int, error) {
+			n, err := writeFD(int(fd), b, shared)
 			failed = err
 			return n, err
 		})

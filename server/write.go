@@ -27,22 +27,24 @@ func (c *conn) Flush() {
 	w := writers.Get().(*writer)
 	defer writers.Put(w)
 	for b := c.session().Begin(&c.cursor, w.buf[:0]); b != nil; {
-		n, err := writeFD(c.fd.number, b)
+		shared := c.cursor.Shared()
+		of := len(b) + len(shared)
+		n, err := writeFD(c.fd.number, b, shared)
 		if n > 0 {
 			c.took(n)
 		}
 		if err != nil {
-			c.session().Wrote(&c.cursor, n, len(b))
+			c.session().Wrote(&c.cursor, n, of)
 			c.cut() // the write flag stays: nobody writes to a dead socket
 			return
 		}
-		if n < len(b) {
-			c.session().Wrote(&c.cursor, n, len(b))
+		if n < of {
+			c.session().Wrote(&c.cursor, n, of)
 			c.flushing.Store(true)
 			c.server.spawn(c.flusher)
 			return
 		}
-		b = c.session().Next(&c.cursor, n, n, w.buf[:0])
+		b = c.session().Next(&c.cursor, n, of, w.buf[:0])
 	}
 	c.wake()
 }
@@ -56,20 +58,22 @@ func (c *conn) took(n int) {
 // flusher writes the rest to a socket that took less than it was offered. While
 // it waits it holds no buffer, only its place in the queue.
 func (c *conn) flusher() {
-	err := c.waitWritable(func(try func(b []byte) (int, error)) (done bool) {
+	err := c.waitWritable(func(try func(b, shared []byte) (int, error)) (done bool) {
 		w := writers.Get().(*writer)
 		defer writers.Put(w)
 		for b := c.session().Next(&c.cursor, 0, 0, w.buf[:0]); b != nil; {
-			n, err := try(b)
+			shared := c.cursor.Shared()
+			of := len(b) + len(shared)
+			n, err := try(b, shared)
 			if n > 0 {
 				c.took(n)
 				c.wake()
 			}
 			if err != nil || n == 0 {
-				c.session().Wrote(&c.cursor, n, len(b))
+				c.session().Wrote(&c.cursor, n, of)
 				return err != nil
 			}
-			b = c.session().Next(&c.cursor, n, len(b), w.buf[:0])
+			b = c.session().Next(&c.cursor, n, of, w.buf[:0])
 		}
 		return true
 	})

@@ -65,10 +65,14 @@ const (
 type Cursor struct {
 	// Writing is the write flag: its holder alone writes to the socket.
 	Writing bool
+	// Share lets Fill leave the payloads of large frames in place, see Shared. It
+	// must not change while something is under way.
+	Share bool
 
 	at, to  place
 	flying  bool
-	flown   int // bytes of the write under way
+	flown   int    // bytes of the write under way
+	shared  []byte // the end of the write under way, in the frame itself
 	closing closing
 	closed  bool // the close frame was written
 	ahead   []control
@@ -77,6 +81,11 @@ type Cursor struct {
 	rewind  uint64   // where the promised replay starts, 0 = none
 	waiting []uint64 // resumes behind a replay
 }
+
+// Shared returns what has to be written right behind the bytes that Fill returned:
+// payload that all receivers share, never to be changed. It is nil unless Share is
+// set, and valid until Wrote. Both parts count for Wrote.
+func (c *Cursor) Shared() []byte { return c.shared }
 
 // Ahead queues a control frame in front of data. A pong replaces one that is
 // still waiting. After a close frame nothing is queued.

@@ -4,6 +4,7 @@ package session
 // to its capacity: whole messages as long as they fit, and part of one only when
 // it is longer than dst. It returns nil when there is nothing. What it returns
 // is under way until Wrote says what became of it; until then Fill returns nil.
+// With c.Share set, c.Shared belongs to it.
 func (q *Queue) Fill(c *Cursor, dst []byte) []byte {
 	if c.flying || c.closed {
 		return nil
@@ -22,8 +23,8 @@ func (q *Queue) Fill(c *Cursor, dst []byte) []byte {
 				dst, more = fillControl(c, &p, kind, dst, start)
 			}
 		}
-		if len(dst) > start {
-			c.to, c.flying, c.flown = p, true, len(dst)-start
+		if n := len(dst) - start + len(c.shared); n > 0 {
+			c.to, c.flying, c.flown = p, true, n
 			return dst
 		}
 		holes := p.next != c.at.next
@@ -37,7 +38,7 @@ func (q *Queue) Fill(c *Cursor, dst []byte) []byte {
 // Wrote says that the socket took n bytes of what Fill returned.
 func (q *Queue) Wrote(c *Cursor, n, of int) {
 	seams := q.seams(c)
-	c.flying = false
+	c.flying, c.shared = false, nil
 	if n >= of {
 		q.commit(c, c.to)
 	} else {
@@ -136,6 +137,14 @@ func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, 
 			}
 			size, room := f.writtenSize(q.trailers), cap(dst)-len(dst)
 			switch {
+			case c.Share && len(f.data) >= q.limits.ShareSize && room >= maxHead && p.off < size-f.trailing(q.trailers):
+				dst = q.share(c, p, f, dst, number)
+				if p.off == size {
+					p.off = 0
+					q.pass(p, r.batch, f)
+				}
+				p.piece = pieceRing
+				return dst, false
 			case p.off == 0 && size <= room:
 				dst = f.appendTo(dst, number, q.trailers)
 			case p.off == 0 && len(dst) > start:
@@ -153,6 +162,20 @@ func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, 
 		}
 	}
 	return dst, true
+}
+
+// share copies what is left before the payload of a frame and leaves the payload
+// where it is, as the end of this write.
+func (q *Queue) share(c *Cursor, p *place, f *Frame, dst []byte, number uint64) []byte {
+	payload := f.payload()
+	head := f.writtenSize(q.trailers) - len(payload) - f.trailing(q.trailers)
+	if p.off < head {
+		dst = f.appendPart(dst, number, q.trailers, p.off, head-p.off)
+		p.off = head
+	}
+	c.shared = payload[p.off-head:]
+	p.off = head + len(payload)
+	return dst
 }
 
 // MaxGap is the most bytes that one declaration of a hole takes.

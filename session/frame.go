@@ -48,6 +48,19 @@ func (f *Frame) writtenSize(trailer bool) int {
 	return ws.HeaderSize(n) + n
 }
 
+// trailing returns the bytes behind the payload.
+func (f *Frame) trailing(trailer bool) int {
+	if !trailer || f.Ref == 0 {
+		return 0
+	}
+	return wire.TrailerLen
+}
+
+func (f *Frame) payload() []byte { return f.data[int(f.head)+wire.HeaderLen:] }
+
+// maxHead is the most bytes in front of a payload.
+const maxHead = ws.MaxHeader + wire.HeaderLen
+
 // The parts of the envelope that are stamped (docs/protocol.md, "One frame").
 const (
 	offFlags    = 5

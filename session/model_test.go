@@ -293,14 +293,14 @@ func compareWithModel(t *testing.T, seed int64) {
 	r := rand.New(rand.NewSource(seed))
 	limits := &Limits{
 		Policy: Policy(r.Intn(3)), UnsentFrames: 1 + r.Intn(40), UnsentBytes: 200 + r.Intn(4000),
-		KeepFrames: r.Intn(60), KeepBytes: r.Intn(4000), Numbered: r.Intn(8) > 0,
+		KeepFrames: r.Intn(60), KeepBytes: r.Intn(4000), Numbered: r.Intn(8) > 0, ShareSize: r.Intn(200),
 		Resumed: func(ok bool, from uint64) []byte { return fmt.Appendf(nil, "resumed %v %d", ok, from) },
 	}
 	if limits.Policy == Disconnect {
 		limits.UnsentFrames, limits.UnsentBytes = 200, 20_000
 	}
 	var q Queue
-	var c Cursor
+	c := Cursor{Share: r.Intn(2) == 0}
 	q.Init(limits)
 	q.Attach(&c)
 	m := &model{limits: limits, next: 1, frames: map[uint64]*modelFrame{}, dropped: map[uint64]bool{}, pos: modelPlace{next: 1}}
@@ -321,7 +321,9 @@ func compareWithModel(t *testing.T, seed int64) {
 				t.Fatalf("step %d: %d dropped, model %d", step, dropped, len(m.dropped)-before)
 			}
 		case op < 5 && out == nil:
-			out = q.Fill(&c, make([]byte, 0, 1+r.Intn(800)))
+			if out = q.Fill(&c, make([]byte, 0, 1+r.Intn(800))); out != nil {
+				out = append(out, c.Shared()...)
+			}
 			p := m.pos.clone()
 			want := m.take(&p, len(out))
 			if !bytes.Equal(out, want) {

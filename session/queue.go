@@ -27,6 +27,7 @@ type Limits struct {
 	KeepFrames int
 	KeepBytes  int
 	Numbered   bool // stamp delivery numbers
+	ShareSize  int  // bytes from which on frames are not copied for each socket, see Cursor.Share
 	// Resumed encodes the answer to a resume as one WebSocket message.
 	Resumed func(ok bool, from uint64) []byte
 	// Gap appends one WebSocket message that declares the numbers from..to lost.

@@ -108,7 +108,7 @@ func newWorld(p sim.Program) *world {
 	}
 	w.limits = session.Limits{
 		Policy: session.Policy(r.IntN(3)), UnsentFrames: 2 + r.IntN(12), UnsentBytes: 250 + r.IntN(1500),
-		KeepFrames: 1 + r.IntN(14), KeepBytes: 100 + r.IntN(1500), Numbered: true,
+		KeepFrames: 1 + r.IntN(14), KeepBytes: 100 + r.IntN(1500), Numbered: true, ShareSize: r.IntN(200),
 		Resumed: func(ok bool, from uint64) []byte {
 			return message(&control.Resumed{Ok: ok, From: int64(from)})
 		},
@@ -234,6 +234,7 @@ func (w *world) newSession(c *conn) *sess {
 // dial opens a socket for a client.
 func (w *world) dial(cl *client) {
 	c := &conn{id: len(w.conns), client: cl}
+	c.cursor.Share = c.id%2 == 1
 	w.conns = append(w.conns, c)
 	c.sess = w.newSession(c)
 	c.cursor.Ahead(session.Plain, message(&control.Hello{Version: 2}))
@@ -391,7 +392,9 @@ func (c *conn) fill(size int) {
 		return
 	}
 	c.only(func() {
-		c.out = c.sess.q.Fill(&c.cursor, make([]byte, 0, size))
+		if c.out = c.sess.q.Fill(&c.cursor, make([]byte, 0, size)); c.out != nil {
+			c.out = append(c.out, c.cursor.Shared()...)
+		}
 		c.outStep = c.sess.w.step
 	})
 }
