@@ -238,6 +238,9 @@ func (old *Session) refresh(s *Session) {
 	old.state.Lock()
 	same := s.version != "" && s.version == old.version
 	old.version = s.version
+	for _, a := range old.asked {
+		a.void = a.void || !same
+	}
 	rooms := make([]membership, 0, len(old.rooms))
 	for _, m := range old.rooms {
 		rooms = append(rooms, membership{room: m.room, seed: m.seed}) // its index is the loop's
@@ -262,7 +265,7 @@ func (old *Session) refresh(s *Session) {
 		}
 		revoked = true
 		if kind == nova.ToGroup {
-			old.leave(kind, name, true)
+			old.leave(nil, kind, name, true)
 			continue
 		}
 		coded, _ := asCoded(err)
@@ -273,7 +276,7 @@ func (old *Session) refresh(s *Session) {
 	}
 	for _, topic := range seeds.Topics {
 		if !old.inTopic(topic) {
-			old.subscribe(h.ctx, SubscribeRequest{Topic: topic, Seed: true})
+			old.subscribe(h.ctx, nil, SubscribeRequest{Topic: topic, Seed: true})
 		}
 	}
 	if revoked {

@@ -66,6 +66,7 @@ type Session struct {
 	ended    bool
 	doomed   bool          // ends with its socket
 	rooms    []*membership // topics, groups and the user
+	asked    []*asked      // joins that wait for their authorisation
 	serial   uint64        // of the newest connection that wanted it
 	version  string        // of the identity
 	hash     stringHash    // of the session string, zero = none
@@ -290,11 +291,11 @@ func (s *Session) joinSeeds(cursors []control.Cursor) {
 		if i := slices.IndexFunc(cursors, func(c control.Cursor) bool { return c.Topic == topic }); i >= 0 {
 			r.Positioned, r.Epoch, r.Offset = true, cursors[i].Epoch, cursors[i].Offset
 		}
-		s.subscribe(s.hub.ctx, r)
+		s.subscribe(s.hub.ctx, nil, r)
 	}
 	for _, c := range cursors {
 		if !slices.Contains(seeds.Topics, c.Topic) {
-			s.subscribe(s.hub.ctx, SubscribeRequest{Topic: c.Topic, Positioned: true, Epoch: c.Epoch, Offset: c.Offset})
+			s.subscribe(s.hub.ctx, nil, SubscribeRequest{Topic: c.Topic, Positioned: true, Epoch: c.Epoch, Offset: c.Offset})
 		}
 	}
 	s.tellGroups()

@@ -32,15 +32,19 @@ type joinRequest struct {
 	offset int64
 	limit  int
 	seed   bool
+	asked  *asked // nil: nothing can void it
 }
 
 // Subscribe joins a topic for the client itself, in the order of its frames.
-// Refusals are counted, and told to clients with positions.
-func (s *Session) Subscribe(r SubscribeRequest) {
-	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) { s.subscribe(ctx, r) })
+// Refusals are counted, and told to clients with positions. c is the socket that
+// asked: once another has the session, nothing comes of it. So it is with all that
+// a client asks for here.
+func (s *Session) Subscribe(c *session.Cursor, r SubscribeRequest) {
+	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) { s.subscribe(ctx, c, r) })
 }
 
-func (s *Session) subscribe(ctx context.Context, r SubscribeRequest) {
+// subscribe is Subscribe without waiting for a turn; c is nil when no socket asks.
+func (s *Session) subscribe(ctx context.Context, c *session.Cursor, r SubscribeRequest) {
 	req := joinRequest{limit: defaultLimit, seed: r.Seed}
 	if r.Positioned {
 		req.id, req.epoch, req.offset = r.ID, r.Epoch, r.Offset
@@ -48,86 +52,84 @@ func (s *Session) subscribe(ctx context.Context, r SubscribeRequest) {
 			req.limit = int(min(r.Limit, 1<<20))
 		}
 	}
-	err := s.authorize(ctx, nova.ToTopic, r.Topic)
-	if err == nil {
-		err = s.join(nova.ToTopic, r.Topic, req)
-	}
-	if err != nil {
+	err := s.ask(ctx, c, nova.ToTopic, r.Topic, req)
+	if err != nil && err != errNotOwner {
 		s.reject(control.TopicRejected{ID: req.id, Topic: r.Topic}, err)
 	}
 }
 
 // Unsubscribe leaves a topic for the client itself.
-func (s *Session) Unsubscribe(topic string) {
-	s.ordered(s.hub.options.AuthorizeTopic != nil, func(context.Context) { s.leave(nova.ToTopic, topic, false) })
+func (s *Session) Unsubscribe(c *session.Cursor, topic string) {
+	s.void(c, nova.ToTopic, topic)
+	s.ordered(s.hub.options.AuthorizeTopic != nil, func(context.Context) { s.leave(c, nova.ToTopic, topic, false) })
 }
 
 // EnterGroup joins a group for the client itself.
-func (s *Session) EnterGroup(group string) {
+func (s *Session) EnterGroup(c *session.Cursor, group string) {
 	s.ordered(s.hub.options.AuthorizeGroup != nil, func(ctx context.Context) {
-		err := s.authorize(ctx, nova.ToGroup, group)
-		if err == nil {
-			err = s.joinGroup(group)
-		}
-		if err != nil {
+		err := s.enterGroup(ctx, c, group)
+		if err != nil && err != errNotOwner {
 			s.reject(control.TopicRejected{Group: group}, err)
 		}
 	})
 }
 
 // ExitGroup leaves a group for the client itself.
-func (s *Session) ExitGroup(group string) {
-	s.ordered(s.hub.options.AuthorizeGroup != nil, func(context.Context) { s.leaveGroup(group, false) })
+func (s *Session) ExitGroup(c *session.Cursor, group string) {
+	s.void(c, nova.ToGroup, group)
+	s.ordered(s.hub.options.AuthorizeGroup != nil, func(context.Context) { s.leaveGroup(c, group, false) })
 }
 
 // Join implements nova.Session.
 func (s *Session) Join(ctx context.Context, topic string) error {
-	if err := s.authorize(ctx, nova.ToTopic, topic); err != nil {
+	return s.counted(s.ask(ctx, nil, nova.ToTopic, topic, joinRequest{limit: defaultLimit}))
+}
+
+// counted counts a refused join.
+func (s *Session) counted(err error) error {
+	if err != nil {
 		s.hub.metrics.rejectedJoins.Add(1)
-		return err
 	}
-	return s.join(nova.ToTopic, topic, joinRequest{limit: defaultLimit})
+	return err
 }
 
 // Leave implements nova.Session: what is queued of the topic is not written any
 // more.
 func (s *Session) Leave(topic string) {
+	s.void(nil, nova.ToTopic, topic)
 	s.revokeTopic(topic, control.TopicUnsubscribed{Topic: topic})
 	s.settled()
 }
 
 // JoinGroup implements nova.Session.
 func (s *Session) JoinGroup(ctx context.Context, group string) error {
-	if err := s.authorize(ctx, nova.ToGroup, group); err != nil {
-		s.hub.metrics.rejectedJoins.Add(1)
-		return err
-	}
-	return s.joinGroup(group)
+	return s.counted(s.enterGroup(ctx, nil, group))
 }
 
 // LeaveGroup implements nova.Session, in the way of Leave.
 func (s *Session) LeaveGroup(group string) {
-	s.leaveGroup(group, true)
+	s.void(nil, nova.ToGroup, group)
+	s.leaveGroup(nil, group, true)
 	s.settled()
 }
 
-func (s *Session) joinGroup(group string) error {
-	err := s.join(nova.ToGroup, group, joinRequest{})
+func (s *Session) enterGroup(ctx context.Context, c *session.Cursor, group string) error {
+	err := s.ask(ctx, c, nova.ToGroup, group, joinRequest{})
 	if err == nil {
 		s.tellGroups()
 	}
 	return err
 }
 
-func (s *Session) leaveGroup(group string, withdraw bool) {
-	if s.leave(nova.ToGroup, group, withdraw) {
+func (s *Session) leaveGroup(c *session.Cursor, group string, withdraw bool) {
+	if s.leave(c, nova.ToGroup, group, withdraw) {
 		s.tellGroups()
 	}
 }
 
 // revokeTopic takes the client out of a topic, with what is queued of it.
 func (s *Session) revokeTopic(topic string, told control.TopicUnsubscribed) {
-	if s.leave(nova.ToTopic, topic, true) && s.positions() {
+	if s.leave(nil, nova.ToTopic, topic, true) && s.positions() {
 		s.sendNumbered(told.AppendFrame(nil))
 	}
 }
@@ -185,13 +187,13 @@ func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error
 	if kind == nova.ToTopic {
 		create = s.hub.makeTopic
 	}
-	if err := s.mayJoin(dir.get(name), kind); err != nil {
+	if err := s.mayJoin(dir.get(name), kind, req.asked); err != nil {
 		return err // before the room is made
 	}
 	r := dir.lock(name, create)
 	defer r.mu.Unlock()
 	m := &membership{session: s, room: r, index: -1, seed: req.seed}
-	if err := s.addRoom(m, kind); err != nil {
+	if err := s.addRoom(m, kind, req.asked); err != nil {
 		if r.members == 0 && (kind != nova.ToTopic || r.topic.head == 0) {
 			dir.drop(r)
 		}
@@ -213,9 +215,12 @@ func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error
 }
 
 // mayJoin checks the limits without a lock on the room.
-func (s *Session) mayJoin(r *room, kind nova.TargetKind) error {
+func (s *Session) mayJoin(r *room, kind nova.TargetKind, a *asked) error {
 	s.state.Lock()
 	defer s.state.Unlock()
+	if err := s.stands(a); err != nil {
+		return err
+	}
 	if r != nil && s.find(r) >= 0 {
 		return nil
 	}
@@ -241,9 +246,12 @@ func (s *Session) checkRoom(kind nova.TargetKind) error {
 
 // addRoom notes the membership, or clears m.session when there is one. The
 // caller holds the room's lock.
-func (s *Session) addRoom(m *membership, kind nova.TargetKind) error {
+func (s *Session) addRoom(m *membership, kind nova.TargetKind, a *asked) error {
 	s.state.Lock()
 	defer s.state.Unlock()
+	if err := s.stands(a); err != nil {
+		return err
+	}
 	if s.find(m.room) >= 0 {
 		m.session = nil
 		return nil
@@ -255,7 +263,8 @@ func (s *Session) addRoom(m *membership, kind nova.TargetKind) error {
 	return nil
 }
 
-func (s *Session) leave(kind nova.TargetKind, name string, withdraw bool) bool {
+// leave ends a membership; c is the socket that asks for it, nil = none does.
+func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, withdraw bool) bool {
 	r := s.hub.directory(kind).lock(name, nil)
 	if r == nil {
 		return false
@@ -263,7 +272,7 @@ func (s *Session) leave(kind nova.TargetKind, name string, withdraw bool) bool {
 	defer r.mu.Unlock()
 	s.state.Lock()
 	i := s.find(r)
-	if i < 0 {
+	if i < 0 || c != nil && s.owner.Load() != c {
 		s.state.Unlock()
 		return false
 	}

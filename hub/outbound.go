@@ -126,7 +126,7 @@ func (s *Session) lastNumber() uint64 {
 // Snapshot sends the client the retained history of a topic after an offset (0 =
 // all), past the authorisation of joins. It creates no topic and moves no
 // position; while one of the topic is being written, further ones are ignored.
-func (s *Session) Snapshot(topic string, from int64) {
+func (s *Session) Snapshot(c *session.Cursor, topic string, from int64) {
 	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) {
 		if err := s.authorize(ctx, nova.ToTopic, topic); err != nil {
 			s.hub.metrics.rejectedJoins.Add(1)
@@ -142,7 +142,9 @@ func (s *Session) Snapshot(topic string, from int64) {
 		}
 		defer r.mu.Unlock()
 		frames := r.topic.after(uint64(from), s.id)
-		if len(frames) == 0 {
+		s.state.Lock()
+		defer s.state.Unlock()
+		if len(frames) == 0 || s.owner.Load() != c {
 			s.endSnapshot(topic, 0)
 			return
 		}

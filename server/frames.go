@@ -116,27 +116,27 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 	case control.SubscribeID:
 		var m control.Subscribe
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Subscribe(hub.SubscribeRequest{Topic: m.Topic})
+			c.session().Subscribe(&c.cursor, hub.SubscribeRequest{Topic: m.Topic})
 		}
 	case control.UnsubscribeID:
 		var m control.Unsubscribe
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Unsubscribe(m.Topic)
+			c.session().Unsubscribe(&c.cursor, m.Topic)
 		}
 	case control.JoinGroupID:
 		var m control.JoinGroup
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().EnterGroup(m.Group)
+			c.session().EnterGroup(&c.cursor, m.Group)
 		}
 	case control.LeaveGroupID:
 		var m control.LeaveGroup
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().ExitGroup(m.Group)
+			c.session().ExitGroup(&c.cursor, m.Group)
 		}
 	case control.SnapshotRequestID:
 		var m control.SnapshotRequest
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Snapshot(m.Topic, m.FromSeq)
+			c.session().Snapshot(&c.cursor, m.Topic, m.FromSeq)
 		}
 	case control.TopicSubscribeID:
 		err = c.topicSubscribe(payload)
@@ -194,7 +194,7 @@ func (c *conn) topicSubscribe(payload []byte) error {
 	if err := m.UnmarshalNova(payload); err != nil {
 		return err
 	}
-	c.session().Subscribe(hub.SubscribeRequest{
+	c.session().Subscribe(&c.cursor, hub.SubscribeRequest{
 		Topic: m.Topic, Positioned: true, ID: m.ID, Epoch: m.Epoch, Offset: m.Offset, Limit: m.Limit,
 	})
 	return nil
