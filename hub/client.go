@@ -51,6 +51,7 @@ type Session struct {
 	caps      Caps              // of the last socket
 	snapshots map[string]uint64 // topic → last number of a snapshot under way
 	coming    load              // history on the way to the queue
+	pressure  pressure
 
 	owner   atomic.Pointer[session.Cursor] // of the socket that may act
 	handled atomic.Uint64                  // number of the last client frame handled

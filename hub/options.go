@@ -37,6 +37,12 @@ type Options struct {
 	OnRestored   func(ctx context.Context, client *nova.Client)
 	OnDisconnect func(ctx context.Context, client *nova.Client)
 
+	// OnPressure runs when the unsent part of a session's queue rises above three
+	// quarters of a Backpressure bound (high), and when it falls below one quarter of
+	// both again: once each, in turns. Of a queue that swings faster than the hook
+	// runs, whole swings are left out. Default none.
+	OnPressure func(ctx context.Context, client *nova.Client, high bool)
+
 	MaxTopicsPerClient int // topics and groups one client may be in, each; default 128
 	MaxNameLength      int // bytes of topic, group, user and client names; default 255
 

@@ -30,7 +30,11 @@ func (s *Session) Begin(c *session.Cursor, dst []byte) []byte {
 func (s *Session) Wrote(c *session.Cursor, n, of int) {
 	s = s.lock()
 	s.queue.Wrote(c, n, of)
+	pressed := s.cross()
 	s.mu.Unlock()
+	if pressed {
+		s.tellPressure()
+	}
 }
 
 // Next says the same and copies what comes next into dst; of is 0 after Wrote,
@@ -38,7 +42,6 @@ func (s *Session) Wrote(c *session.Cursor, n, of int) {
 // the write flag is given up.
 func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
 	s = s.lock()
-	defer s.mu.Unlock()
 	if of > 0 {
 		s.queue.Wrote(c, n, of)
 	} else if s.queue.Owns(c) {
@@ -46,6 +49,11 @@ func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
 	}
 	out := s.queue.Fill(c, dst)
 	c.Writing = len(out) > 0
+	pressed := s.cross()
+	s.mu.Unlock()
+	if pressed {
+		s.tellPressure()
+	}
 	return out
 }
 

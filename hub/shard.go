@@ -267,7 +267,11 @@ func (sh *shard) push(s *Session, batch *session.Batch, small bool) {
 	dropped := s.queue.Append(batch, 0, batch.Len())
 	broken := dropped > 0 && s.queue.Broken()
 	live := s.peer != nil
+	pressed := s.cross()
 	s.mu.Unlock()
+	if pressed {
+		s.tellPressure()
+	}
 	if dropped > 0 {
 		sh.hub.metrics.dropped.Add(uint64(dropped))
 		if broken {
@@ -297,7 +301,11 @@ func (sh *shard) mark(s *Session, small bool) {
 func (sh *shard) withdraw(s *Session, target uint64) {
 	s.mu.Lock()
 	n := s.queue.Withdraw(target)
+	pressed := s.cross()
 	s.mu.Unlock()
+	if pressed {
+		s.tellPressure()
+	}
 	if n > 0 {
 		sh.mark(s, true)
 	}
