@@ -265,14 +265,14 @@ func (old *Session) refresh(s *Session) {
 		}
 		revoked = true
 		if kind == nova.ToGroup {
-			old.leave(nil, kind, name, true)
+			old.leave(nil, kind, name, CauseSeed)
 			continue
 		}
 		coded, _ := asCoded(err)
-		old.revokeTopic(name, control.TopicUnsubscribed{Topic: name, Code: int64(coded.Code), Message: coded.Message})
+		old.revokeTopic(name, CauseSeed, control.TopicUnsubscribed{Topic: name, Code: int64(coded.Code), Message: coded.Message})
 	}
 	for _, group := range seeds.Groups {
-		old.join(nova.ToGroup, group, joinRequest{seed: true})
+		old.join(nova.ToGroup, group, joinRequest{seed: true, cause: CauseSeed})
 	}
 	for _, topic := range seeds.Topics {
 		if !old.inTopic(topic) {

@@ -179,13 +179,15 @@ func (s *Session) open(next uint64, cursors []control.Cursor) error {
 	if err := s.register(); err != nil {
 		return err
 	}
+	if hook := h.options.OnConnect; hook != nil {
+		s.hold() // it finds the client in its groups and topics, and comes before their hooks
+		defer s.release()
+		s.note(func(ctx context.Context) { hook(ctx, s.client) })
+	}
 	if s.user != "" {
 		s.join(nova.ToUser, s.user, joinRequest{})
 	}
 	s.joinSeeds(cursors)
-	if hook := h.options.OnConnect; hook != nil {
-		s.enqueue(task{hook: true, run: func(ctx context.Context) { hook(ctx, s.client) }})
-	}
 	return nil
 }
 
@@ -241,7 +243,7 @@ func (o *Session) newer(s *Session) bool {
 // replace ends a session whose client has another one now.
 func (s *Session) replace() {
 	s.closePeer(1000, reasonReplaced)
-	s.End()
+	s.end(true, EndReplaced)
 }
 
 // enter counts m in and hands it to its shard. The caller holds the room's lock.
@@ -285,7 +287,7 @@ func (s *Session) joinSeeds(cursors []control.Cursor) {
 		seeds = &Identity{}
 	}
 	for _, group := range seeds.Groups {
-		s.join(nova.ToGroup, group, joinRequest{seed: true})
+		s.join(nova.ToGroup, group, joinRequest{seed: true, cause: CauseSeed})
 	}
 	for _, topic := range seeds.Topics {
 		r := SubscribeRequest{Topic: topic, Seed: true}

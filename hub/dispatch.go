@@ -150,14 +150,7 @@ func (b *inbox) close() {
 // enqueue waits for room and has t done after everything queued before. false: the
 // number of t does not follow.
 func (s *Session) enqueue(t task) bool {
-	box := s.inbox.Load()
-	if box == nil {
-		box = &inbox{}
-		box.space.L = &box.mu
-		if !s.inbox.CompareAndSwap(nil, box) {
-			box = s.inbox.Load()
-		}
-	}
+	box := s.box()
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	for !box.closed && !t.hook && (len(box.tasks) >= inboxTasks || box.bytes > inboxPayload) {
@@ -186,6 +179,19 @@ func (s *Session) enqueue(t task) bool {
 		box.running = s.hub.start(func() { s.work(box) })
 	}
 	return true
+}
+
+// box returns the inbox, made with its first use.
+func (s *Session) box() *inbox {
+	box := s.inbox.Load()
+	if box == nil {
+		box = &inbox{}
+		box.space.L = &box.mu
+		if !s.inbox.CompareAndSwap(nil, box) {
+			box = s.inbox.Load()
+		}
+	}
+	return box
 }
 
 // work runs tasks until there are none.

@@ -49,6 +49,7 @@ type Hub struct {
 
 	lifeMu sync.RWMutex // held while starting a goroutine or publishing
 	closed bool
+	quiet  bool           // no handler or hook is started any more
 	wg     sync.WaitGroup // shards and janitor
 	tasks  sync.WaitGroup // handlers
 }
@@ -141,8 +142,11 @@ func (h *Hub) Close(ctx context.Context) error {
 	}
 	for _, s := range h.sessions() {
 		s.closePeer(1012, "service restart")
-		s.end(false) // what is queued goes out before the close frame
+		s.end(false, EndShutdown) // what is queued goes out before the close frame
 	}
+	h.lifeMu.Lock()
+	h.quiet = true
+	h.lifeMu.Unlock()
 	err := wait(ctx, &h.tasks)
 	h.cancel()
 	for _, sh := range h.shards {
@@ -168,11 +172,12 @@ func wait(ctx context.Context, wg *sync.WaitGroup) error {
 	}
 }
 
-// start runs fn in a goroutine that Close waits for; false when closed.
+// start runs fn in a goroutine that Close waits for; false when all sessions have
+// been ended.
 func (h *Hub) start(fn func()) bool {
 	h.lifeMu.RLock()
 	defer h.lifeMu.RUnlock()
-	if h.closed {
+	if h.quiet {
 		return false
 	}
 	h.tasks.Go(fn)

@@ -9,18 +9,6 @@ import (
 	"github.com/ignex/nova/wire/control"
 )
 
-// SubscribeRequest is a client's wish to follow a topic. With Positioned set it
-// came as nova.subscribe and is answered with nova.subscribed or nova.rejected.
-type SubscribeRequest struct {
-	Topic      string
-	Positioned bool
-	Seed       bool // of the identity, not of a frame
-	ID         int64
-	Epoch      string
-	Offset     int64 // −1 = live only, n = after n, 0 without epoch = all retained
-	Limit      int64 // most frames to replay, 0 = 1024
-}
-
 // defaultLimit is the most frames of history one subscription brings.
 const defaultLimit = 1024
 
@@ -32,57 +20,13 @@ type joinRequest struct {
 	offset int64
 	limit  int
 	seed   bool
+	cause  Cause
 	asked  *asked // nil: nothing can void it
-}
-
-// Subscribe joins a topic for the client itself, in the order of its frames.
-// Refusals are counted, and told to clients with positions. c is the socket that
-// asked: once another has the session, nothing comes of it. So it is with all that
-// a client asks for here.
-func (s *Session) Subscribe(c *session.Cursor, r SubscribeRequest) {
-	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) { s.subscribe(ctx, c, r) })
-}
-
-// subscribe is Subscribe without waiting for a turn; c is nil when no socket asks.
-func (s *Session) subscribe(ctx context.Context, c *session.Cursor, r SubscribeRequest) {
-	req := joinRequest{limit: defaultLimit, seed: r.Seed}
-	if r.Positioned {
-		req.id, req.epoch, req.offset = r.ID, r.Epoch, r.Offset
-		if r.Limit > 0 {
-			req.limit = int(min(r.Limit, 1<<20))
-		}
-	}
-	err := s.ask(ctx, c, nova.ToTopic, r.Topic, req)
-	if err != nil && err != errNotOwner {
-		s.reject(control.TopicRejected{ID: req.id, Topic: r.Topic}, err)
-	}
-}
-
-// Unsubscribe leaves a topic for the client itself.
-func (s *Session) Unsubscribe(c *session.Cursor, topic string) {
-	s.void(c, nova.ToTopic, topic)
-	s.ordered(s.hub.options.AuthorizeTopic != nil, func(context.Context) { s.leave(c, nova.ToTopic, topic, false) })
-}
-
-// EnterGroup joins a group for the client itself.
-func (s *Session) EnterGroup(c *session.Cursor, group string) {
-	s.ordered(s.hub.options.AuthorizeGroup != nil, func(ctx context.Context) {
-		err := s.enterGroup(ctx, c, group)
-		if err != nil && err != errNotOwner {
-			s.reject(control.TopicRejected{Group: group}, err)
-		}
-	})
-}
-
-// ExitGroup leaves a group for the client itself.
-func (s *Session) ExitGroup(c *session.Cursor, group string) {
-	s.void(c, nova.ToGroup, group)
-	s.ordered(s.hub.options.AuthorizeGroup != nil, func(context.Context) { s.leaveGroup(c, group, false) })
 }
 
 // Join implements nova.Session.
 func (s *Session) Join(ctx context.Context, topic string) error {
-	return s.counted(s.ask(ctx, nil, nova.ToTopic, topic, joinRequest{limit: defaultLimit}))
+	return s.counted(s.ask(ctx, nil, nova.ToTopic, topic, joinRequest{limit: defaultLimit, cause: CauseAPI}))
 }
 
 // counted counts a refused join.
@@ -97,7 +41,7 @@ func (s *Session) counted(err error) error {
 // more.
 func (s *Session) Leave(topic string) {
 	s.void(nil, nova.ToTopic, topic)
-	s.revokeTopic(topic, control.TopicUnsubscribed{Topic: topic})
+	s.revokeTopic(topic, CauseAPI, control.TopicUnsubscribed{Topic: topic})
 	s.settled()
 }
 
@@ -109,27 +53,31 @@ func (s *Session) JoinGroup(ctx context.Context, group string) error {
 // LeaveGroup implements nova.Session, in the way of Leave.
 func (s *Session) LeaveGroup(group string) {
 	s.void(nil, nova.ToGroup, group)
-	s.leaveGroup(nil, group, true)
+	s.leaveGroup(nil, group, CauseAPI)
 	s.settled()
 }
 
 func (s *Session) enterGroup(ctx context.Context, c *session.Cursor, group string) error {
-	err := s.ask(ctx, c, nova.ToGroup, group, joinRequest{})
+	req := joinRequest{cause: CauseFrame}
+	if c == nil {
+		req.cause = CauseAPI
+	}
+	err := s.ask(ctx, c, nova.ToGroup, group, req)
 	if err == nil {
 		s.tellGroups()
 	}
 	return err
 }
 
-func (s *Session) leaveGroup(c *session.Cursor, group string, withdraw bool) {
-	if s.leave(c, nova.ToGroup, group, withdraw) {
+func (s *Session) leaveGroup(c *session.Cursor, group string, cause Cause) {
+	if s.leave(c, nova.ToGroup, group, cause) {
 		s.tellGroups()
 	}
 }
 
 // revokeTopic takes the client out of a topic, with what is queued of it.
-func (s *Session) revokeTopic(topic string, told control.TopicUnsubscribed) {
-	if s.leave(nil, nova.ToTopic, topic, true) && s.positions() {
+func (s *Session) revokeTopic(topic string, cause Cause, told control.TopicUnsubscribed) {
+	if s.leave(nil, nova.ToTopic, topic, cause) && s.positions() {
 		s.sendNumbered(told.AppendFrame(nil))
 	}
 }
@@ -182,6 +130,9 @@ func (h *Hub) directory(kind nova.TargetKind) *directory {
 
 // join makes the session a member, in one step with what it gets of the history.
 func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error {
+	if s.hub.options.watched() {
+		defer s.kick()
+	}
 	dir := s.hub.directory(kind)
 	create := func(*room) {}
 	if kind == nova.ToTopic {
@@ -193,7 +144,7 @@ func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error
 	r := dir.lock(name, create)
 	defer r.mu.Unlock()
 	m := &membership{session: s, room: r, index: -1, seed: req.seed}
-	if err := s.addRoom(m, kind, req.asked); err != nil {
+	if err := s.addRoom(m, kind, req); err != nil {
 		if r.members == 0 && (kind != nova.ToTopic || r.topic.head == 0) {
 			dir.drop(r)
 		}
@@ -246,10 +197,10 @@ func (s *Session) checkRoom(kind nova.TargetKind) error {
 
 // addRoom notes the membership, or clears m.session when there is one. The
 // caller holds the room's lock.
-func (s *Session) addRoom(m *membership, kind nova.TargetKind, a *asked) error {
+func (s *Session) addRoom(m *membership, kind nova.TargetKind, req joinRequest) error {
 	s.state.Lock()
 	defer s.state.Unlock()
-	if err := s.stands(a); err != nil {
+	if err := s.stands(req.asked); err != nil {
 		return err
 	}
 	if s.find(m.room) >= 0 {
@@ -260,11 +211,16 @@ func (s *Session) addRoom(m *membership, kind nova.TargetKind, a *asked) error {
 		return err
 	}
 	s.rooms = append(s.rooms, m)
+	s.noteMove(s.hub.options.OnJoin, m.room, req.cause)
 	return nil
 }
 
-// leave ends a membership; c is the socket that asks for it, nil = none does.
-func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, withdraw bool) bool {
+// leave ends a membership; c is the socket that asks for it, nil = none does. Only
+// for the client itself what is queued is written all the same.
+func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, cause Cause) bool {
+	if s.hub.options.watched() {
+		defer s.kick()
+	}
 	r := s.hub.directory(kind).lock(name, nil)
 	if r == nil {
 		return false
@@ -280,9 +236,10 @@ func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, wi
 	last := len(s.rooms) - 1
 	s.rooms[i], s.rooms[last] = s.rooms[last], nil
 	s.rooms = s.rooms[:last]
+	s.noteMove(s.hub.options.OnLeave, r, cause)
 	s.state.Unlock()
 	kindOf := itemLeave
-	if withdraw {
+	if cause != CauseFrame {
 		kindOf = itemWithdraw
 	}
 	s.exit(m, kindOf)
@@ -389,20 +346,6 @@ func (s *Session) subscribed(t *topic, name string, id int64, position uint64, r
 		panic(err) // names are bounded, so it fits
 	}
 	return session.NewFrame(nil, frame)
-}
-
-// reject counts a refused join and tells clients with positions.
-func (s *Session) reject(m control.TopicRejected, err error) {
-	s.hub.metrics.rejectedJoins.Add(1)
-	if !s.positions() {
-		return
-	}
-	coded, ok := asCoded(err)
-	if !ok {
-		coded = nova.Errorf(nova.Internal, "internal error")
-	}
-	m.Code, m.Message = int64(coded.Code), coded.Message
-	s.sendNumbered(m.AppendFrame(nil))
 }
 
 // positions reports whether the client wants topic positions.

@@ -94,9 +94,10 @@ func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
 		h.options.Session.TTL > 0 && (s.pinned || s.caps&CapSession != 0)
 	if !keep {
 		s.ended = true
+		reason := lostReason(code, byClient, s.doomed, s.queue.Broken())
 		s.mu.Unlock()
 		s.state.Unlock()
-		s.tearDown(true)
+		s.tearDown(true, reason)
 		return
 	}
 	s.queue.Detach(c)
@@ -169,7 +170,7 @@ func (s *Session) expireFrom(since int64) {
 	}
 	s.ended = true
 	s.state.Unlock()
-	s.tearDown(true)
+	s.tearDown(true, EndExpired)
 	s.hub.metrics.expired.Add(1)
 }
 

@@ -30,12 +30,17 @@ type Options struct {
 	AuthorizePublish func(ctx context.Context, client *nova.Client, event *wire.Event) error
 
 	// OnConnect runs when a client was admitted, before its first event; OnDisconnect
-	// once when its session ended. OnLost runs when a session that goes on lost its
+	// once when its session ended, and why. OnLost runs when a session that goes on lost its
 	// socket, with the close code, and OnRestored when it has one again. Default none.
 	OnConnect    func(ctx context.Context, client *nova.Client)
 	OnLost       func(ctx context.Context, client *nova.Client, code int)
 	OnRestored   func(ctx context.Context, client *nova.Client)
-	OnDisconnect func(ctx context.Context, client *nova.Client)
+	OnDisconnect func(ctx context.Context, client *nova.Client, reason EndReason)
+	// OnJoin and OnLeave run when a client has entered or left a topic or group, in
+	// the order of its moves; at its end it leaves all before OnDisconnect. Default
+	// none.
+	OnJoin  func(ctx context.Context, client *nova.Client, move Move)
+	OnLeave func(ctx context.Context, client *nova.Client, move Move)
 
 	// OnPressure runs when the unsent part of a session's queue rises above three
 	// quarters of a Backpressure bound (high), and when it falls below one quarter of

@@ -94,7 +94,7 @@ func TestPressure(t *testing.T) {
 func TestPressureSlowHook(t *testing.T) {
 	calls, gate := make(chan bool), make(chan struct{})
 	h := newHub(t, hub.Options{Backpressure: hub.Backpressure{MaxFrames: 4}, Shards: 1,
-		OnDisconnect: func(context.Context, *nova.Client) { close(calls) },
+		OnDisconnect: func(context.Context, *nova.Client, hub.EndReason) { close(calls) },
 		OnPressure: func(_ context.Context, _ *nova.Client, high bool) {
 			<-gate
 			calls <- high
