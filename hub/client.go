@@ -227,7 +227,7 @@ func (s *Session) register() error {
 	if old != nil {
 		old.replace()
 	}
-	if h.Len() > h.options.Session.MaxSessions {
+	if int64(h.Len()) > h.most.Load() {
 		h.wakeJanitor()
 	}
 	return nil

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"strings"
@@ -29,6 +30,7 @@ type Hub struct {
 	userGroups userGroups
 	cluster    atomic.Pointer[Cluster]
 	metrics    counters
+	most       atomic.Int64 // sessions
 	keepFrames atomic.Int64 // written frames each session may keep
 	held       atomic.Int64 // bytes of the batches that sessions hold
 	tight      atomic.Bool  // they are too many
@@ -39,6 +41,7 @@ type Hub struct {
 	clientsMu sync.RWMutex
 	clients   map[string]*Session
 	strings   map[stringHash]*Session // by the hash of their session string
+	mostSet   bool                    // most is what a server said
 	turn      atomic.Uint64           // numbers connections, spreads them over shards
 	lost      lostList                // sessions without a socket
 	ended     endedStats
@@ -99,6 +102,7 @@ func New(options Options) (*Hub, error) {
 	}{{&h.topics, nova.ToTopic}, {&h.groups, nova.ToGroup}, {&h.users, nova.ToUser}} {
 		d.dir.rooms, d.dir.kind, d.dir.shards, d.dir.ids = map[string]*room{}, d.kind, options.Shards, &h.roomIDs
 	}
+	h.most.Store(int64(cmp.Or(options.Session.MaxSessions, defaultMaxSessions)))
 	h.setKeep(0)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.ctx, h.cancel = nova.WithHub(ctx, h), cancel
@@ -111,6 +115,24 @@ func New(options Options) (*Hub, error) {
 	}
 	go h.janitor()
 	return h, nil
+}
+
+// defaultMaxSessions holds unless an option or a server says otherwise.
+const defaultMaxSessions = 200_000
+
+// DefaultMaxSessions sets the bound of sessions unless Options.Session.MaxSessions
+// did. A server calls it with what follows from its own limits; of several the
+// largest holds.
+func (h *Hub) DefaultMaxSessions(n int) {
+	if h.options.Session.MaxSessions > 0 || n <= 0 {
+		return
+	}
+	h.clientsMu.Lock()
+	defer h.clientsMu.Unlock()
+	if !h.mostSet || int64(n) > h.most.Load() {
+		h.most.Store(int64(n))
+	}
+	h.mostSet = true
 }
 
 // Schema returns the schema the hub carries.

@@ -150,7 +150,7 @@ func (h *Hub) expire() {
 		now := h.options.Clock().UnixNano()
 		age, refused := now-since, h.refused.Load()
 		old := age >= ttl && (age >= 5*ttl || refused == 0 || now-refused >= min(ttl, int64(30*time.Second)))
-		if !old && h.Len() <= h.options.Session.MaxSessions && h.SessionBytes() <= int64(h.options.Session.TotalBytes) {
+		if !old && int64(h.Len()) <= h.most.Load() && h.SessionBytes() <= int64(h.options.Session.TotalBytes) {
 			break
 		}
 		s.expireFrom(since)

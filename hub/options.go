@@ -86,7 +86,7 @@ type SessionOptions struct {
 	// without a socket end first, then less is kept for the others. Default 256 MiB.
 	TotalBytes int
 	// MaxSessions bounds the sessions with and without a socket; over it those
-	// longest without one end. Default 200,000.
+	// longest without one end. Default 200,000, or what Hub.DefaultMaxSessions says.
 	MaxSessions int
 }
 
@@ -133,7 +133,7 @@ func (o *Options) setDefaults() error {
 		{&o.Session.MaxFrames, 16384, "Session.MaxFrames"},
 		{&o.Session.MaxBytes, 1 << 20, "Session.MaxBytes"},
 		{&o.Session.TotalBytes, 256 << 20, "Session.TotalBytes"},
-		{&o.Session.MaxSessions, 200_000, "Session.MaxSessions"},
+		{&o.Session.MaxSessions, 0, "Session.MaxSessions"},
 		{&o.History.TotalBytes, 256 << 20, "History.TotalBytes"},
 		{&o.History.MaxTopics, 100_000, "History.MaxTopics"},
 		{&o.Shards, runtime.GOMAXPROCS(0), "Shards"},

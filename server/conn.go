@@ -35,6 +35,7 @@ type conn struct {
 	flushing atomic.Bool // a flusher waits for the socket
 	paused   atomic.Bool // the reader waits for the hub or the writer
 
+	pinned    string       // client id given by authentication
 	nova      bool         // the client announced itself with ?nova=2
 	admission sync.Mutex   // held while the connection is admitted
 	phase     atomic.Int32 // of the admission; changes under it

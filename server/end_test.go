@@ -20,9 +20,9 @@ func TestEndReasons(t *testing.T) {
 		want hub.EndReason
 		do   func(r *rig, p *rawPeer)
 	}{
-		"close":      {hub.EndByClient, bye(1000)},
-		"page gone":  {hub.EndByClient, bye(1001)},
-		"text":       {hub.EndViolation, func(_ *rig, p *rawPeer) {
+		"close":     {hub.EndByClient, bye(1000)},
+		"page gone": {hub.EndByClient, bye(1001)},
+		"text": {hub.EndViolation, func(_ *rig, p *rawPeer) {
 			p.write(ws.AppendMasked(nil, ws.Text, []byte("x"), [4]byte{}))
 			p.expectEnd(1003, "text frame received")
 		}},
