@@ -94,10 +94,26 @@ func (s *Session) Inbound(id uint32, payload []byte) {
 	}
 }
 
+// Damage says what of a frame could not be decoded.
+type Damage uint8
+
+// The kinds of damage.
+const (
+	DamageEnvelope Damage = iota // the first 18 bytes, or the length
+	DamageControl                // the table of a control frame
+	DamagePayload                // the table of an event
+	damages
+)
+
+// String returns what could not be decoded, in lower case.
+func (d Damage) String() string {
+	return [...]string{"envelope", "control", "payload"}[min(d, damages-1)]
+}
+
 // Undecodable counts a malformed frame and closes the connection when there were
 // too many.
-func (s *Session) Undecodable() {
-	s.hub.metrics.undecodable.Add(1)
+func (s *Session) Undecodable(d Damage) {
+	s.hub.metrics.undecodable[min(d, damages-1)].Add(1)
 	if n := s.undecodable.Add(1); s.budget > 0 && n >= s.budget {
 		s.closePeer(1002, "too many undecodable frames")
 	}
@@ -265,7 +281,7 @@ func (s *Session) dispatch(e *eventState, payload []byte) {
 		switch {
 		case err == nil:
 		case errors.As(err, &malformed):
-			s.Undecodable()
+			s.Undecodable(DamagePayload)
 			return
 		default:
 			e.errors.Add(1)

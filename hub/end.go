@@ -43,7 +43,11 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 	}
 	s.mu.Lock()
 	if discard {
+		before := s.queue.Stats().Discarded
 		s.queue.End()
+		if reason == EndExpired {
+			h.metrics.expiredFrames.Add(s.queue.Stats().Discarded - before)
+		}
 		s.peer = nil
 		s.owner.Store(nil)
 	}

@@ -21,15 +21,25 @@ func (s *Session) Begin(c *session.Cursor, dst []byte) []byte {
 		return nil
 	}
 	out := s.queue.Fill(c, dst)
-	c.Writing = len(out) > 0
+	if c.Writing = len(out) > 0; c.Writing {
+		frames, _ := s.queue.Unsent()
+		s.shard.queued.observe(uint64(frames))
+	}
 	return out
+}
+
+// wrote notes what a socket took. The caller holds mu.
+func (s *Session) wrote(c *session.Cursor, n, of int) {
+	before := s.queue.Stats().Written
+	s.queue.Wrote(c, n, of)
+	s.shard.flushed.observe(s.queue.Stats().Written - before)
 }
 
 // Wrote says that the socket took n of the of bytes that Begin or Next gave. The
 // write flag is kept: Next has to follow when the socket can take more.
 func (s *Session) Wrote(c *session.Cursor, n, of int) {
 	s = s.lock()
-	s.queue.Wrote(c, n, of)
+	s.wrote(c, n, of)
 	pressed := s.cross()
 	s.mu.Unlock()
 	if pressed {
@@ -43,7 +53,7 @@ func (s *Session) Wrote(c *session.Cursor, n, of int) {
 func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
 	s = s.lock()
 	if of > 0 {
-		s.queue.Wrote(c, n, of)
+		s.wrote(c, n, of)
 	} else if s.queue.Owns(c) {
 		s.queue.Conflate()
 	}

@@ -92,10 +92,11 @@ func TestPressure(t *testing.T) {
 
 // A hook that is slower than the queue misses whole swings, never the last state.
 func TestPressureSlowHook(t *testing.T) {
-	calls, gate := make(chan bool), make(chan struct{})
+	calls, begun, gate := make(chan bool), make(chan struct{}, 10), make(chan struct{})
 	h := newHub(t, hub.Options{Backpressure: hub.Backpressure{MaxFrames: 4}, Shards: 1,
 		OnDisconnect: func(context.Context, *nova.Client, hub.EndReason) { close(calls) },
 		OnPressure: func(_ context.Context, _ *nova.Client, high bool) {
+			begun <- struct{}{}
 			<-gate
 			calls <- high
 		}})
@@ -105,6 +106,9 @@ func TestPressureSlowHook(t *testing.T) {
 			order(t, h, nova.ClientID("a"), 1)
 		}
 		p.session.Leave("a topic it is not in")
+		if swing == 0 {
+			<-begun // the first call is under way during all that follows
+		}
 		if swing < 299 {
 			p.take(4000)
 		}

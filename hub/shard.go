@@ -43,8 +43,10 @@ const (
 // shard serves a share of the sessions with one goroutine, which alone moves
 // frames into their queues.
 type shard struct {
-	hub   *Hub
-	index int
+	hub     *Hub
+	index   int
+	queued  depth // unsent frames of its sessions, whenever one begins to write
+	flushed depth // frames in each of their writes
 
 	mu      sync.Mutex
 	pending []item

@@ -21,7 +21,7 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	}
 	head, payload, err := wire.ParseFrame(data)
 	if err != nil || head.Trailer {
-		c.session().Undecodable()
+		c.session().Undecodable(hub.DamageEnvelope)
 		return nil
 	}
 	if head.ID == control.HelloID {
@@ -72,7 +72,7 @@ func (c *conn) Control(op ws.Opcode, data []byte) error {
 func (c *conn) hello(payload []byte) error {
 	var m control.Hello
 	if m.UnmarshalNova(payload) != nil {
-		c.session().Undecodable()
+		c.session().Undecodable(hub.DamageControl)
 		return nil
 	}
 	c.server.metrics.control.Add(1)
@@ -162,7 +162,7 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 		return c.application(head, payload)
 	}
 	if err != nil {
-		c.session().Undecodable()
+		c.session().Undecodable(hub.DamageControl)
 		return nil
 	}
 	c.server.metrics.control.Add(1)
