@@ -6,6 +6,7 @@ import "context"
 // may outlive a socket. Methods may be called from any goroutine.
 type Client struct {
 	session Session
+	data    data
 }
 
 // Session is the state behind a Client. Package hub implements it.
@@ -14,6 +15,7 @@ type Session interface {
 	User() string
 	Topics() []string
 	Groups() []string
+	Queued() (frames, bytes int)
 	Join(ctx context.Context, topic string) error
 	Leave(topic string)
 	JoinGroup(ctx context.Context, group string) error
@@ -35,6 +37,9 @@ func (c *Client) Topics() []string { return c.session.Topics() }
 
 // Groups returns the groups the client is in, sorted.
 func (c *Client) Groups() []string { return c.session.Groups() }
+
+// Queued returns the frames, and their bytes, that no socket has taken yet.
+func (c *Client) Queued() (frames, bytes int) { return c.session.Queued() }
 
 // Join subscribes the client to a topic, past the same authorisation as its own
 // subscribe. Errors carry a Code: Denied, Invalid, Exhausted, NotFound (ended).

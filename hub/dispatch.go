@@ -156,13 +156,6 @@ type inbox struct {
 	received uint64 // number of the last client frame taken
 }
 
-func (b *inbox) close() {
-	b.mu.Lock()
-	b.closed = true
-	b.space.Broadcast()
-	b.mu.Unlock()
-}
-
 // enqueue waits for room and has t done after everything queued before. false: the
 // number of t does not follow.
 func (s *Session) enqueue(t task) bool {

@@ -54,12 +54,20 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 	s.snapshots = nil
 	h.ended.add(s.queue.Stats())
 	s.mu.Unlock()
-	if hook := h.options.OnDisconnect; hook != nil && listed {
-		s.enqueue(task{hook: true, last: true, run: func(ctx context.Context) { hook(ctx, s.client, reason) }})
-	} else if box := s.inbox.Load(); box != nil {
-		box.close()
-		s.kick()
+	hook := h.options.OnDisconnect
+	if !listed {
+		hook = nil
 	}
+	if hook == nil && s.inbox.Load() == nil {
+		s.client.Clear()
+		return
+	}
+	s.enqueue(task{hook: true, last: true, run: func(ctx context.Context) {
+		defer s.client.Clear()
+		if hook != nil {
+			hook(ctx, s.client, reason)
+		}
+	}})
 }
 
 func (s *Session) leaveAll(rooms []*membership) {

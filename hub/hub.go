@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -252,6 +253,33 @@ func (h *Hub) Client(id string) *nova.Client {
 	}
 	return nil
 }
+
+// Clients returns the admitted clients, with and without a socket, in the order of
+// their ids.
+func (h *Hub) Clients() []*nova.Client { return clientsOf(h.sessions()) }
+
+// ClientsOf returns the admitted clients of one user, in the order of their ids.
+func (h *Hub) ClientsOf(user string) []*nova.Client {
+	if user == "" {
+		return nil
+	}
+	return clientsOf(slices.DeleteFunc(h.sessions(), func(s *Session) bool { return s.user != user }))
+}
+
+func clientsOf(list []*Session) []*nova.Client {
+	slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.id, b.id) })
+	clients := make([]*nova.Client, len(list))
+	for i, s := range list {
+		clients[i] = s.client
+	}
+	return clients
+}
+
+// Topics returns the names of the topics there are, with members or history, sorted.
+func (h *Hub) Topics() []string { return h.topics.names() }
+
+// Groups returns the names of the groups that have members, sorted.
+func (h *Hub) Groups() []string { return h.groups.names() }
 
 func (h *Hub) session(id string) *Session {
 	h.clientsMu.RLock()
