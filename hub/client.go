@@ -41,13 +41,12 @@ type Session struct {
 	shard  *shard
 	client *nova.Client
 	id     string
-	user   string
-	pinned bool // the id was given by authentication
+	user   string // under state, as SetUser changes it
+	pinned bool   // the id was given by authentication
 
 	mu        sync.Mutex // guards queue, its cursor, and what follows
 	queue     session.Queue
 	peer      Peer
-	moved     *Session          // the connection went over to this one
 	caps      Caps              // of the last socket
 	snapshots map[string]uint64 // topic → last number of a snapshot under way
 	coming    load              // history on the way to the queue
@@ -56,6 +55,10 @@ type Session struct {
 	owner   atomic.Pointer[session.Cursor] // of the socket that may act
 	handled atomic.Uint64                  // number of the last client frame handled
 	ackSent atomic.Uint64
+
+	moved atomic.Pointer[Session] // the connection went over to this one; changes under mu
+	first uint64                  // number of its first frame, of a session after SetUser
+	terms *Terms                  // of its server, for clients with session/1; under mu
 
 	dirty    bool // in a list of the shard, whose loop alone touches it
 	everyone membership
@@ -150,7 +153,7 @@ func (s *Session) Attach(peer Peer, c *session.Cursor) {
 func (s *Session) lock() *Session {
 	for {
 		s.mu.Lock()
-		moved := s.moved
+		moved := s.moved.Load()
 		if moved == nil {
 			return s
 		}
@@ -184,8 +187,8 @@ func (s *Session) open(next uint64, cursors []control.Cursor) error {
 		defer s.release()
 		s.note(func(ctx context.Context) { hook(ctx, s.client) })
 	}
-	if s.user != "" {
-		s.join(nova.ToUser, s.user, joinRequest{})
+	if user := s.User(); user != "" {
+		s.join(nova.ToUser, user, joinRequest{})
 	}
 	s.joinSeeds(cursors)
 	return nil
@@ -323,7 +326,22 @@ func (s *Session) find(r *room) int {
 func (s *Session) ID() string { return s.id }
 
 // User implements nova.Session.
-func (s *Session) User() string { return s.user }
+func (s *Session) User() string {
+	s.state.Lock()
+	defer s.state.Unlock()
+	return s.user
+}
+
+// Now returns the session that s has become for its connection, mostly itself.
+func (s *Session) Now() *Session {
+	for {
+		moved := s.moved.Load()
+		if moved == nil {
+			return s
+		}
+		s = moved
+	}
+}
 
 // Client returns the session as handlers see it.
 func (s *Session) Client() *nova.Client { return s.client }

@@ -18,6 +18,7 @@ const (
 	EndDisconnect                      // Client.Disconnect, or Session.End
 	EndViolation                       // the client broke a rule: closed 1002, 1003, 1008, 1009 or 4403
 	EndSlow                            // what must arrive did not fit into its queue
+	EndUser                            // Client.SetUser
 	EndShutdown                        // the hub was closed
 )
 
@@ -38,6 +39,8 @@ func (r EndReason) String() string {
 		return "violation"
 	case EndSlow:
 		return "slow"
+	case EndUser:
+		return "user changed"
 	case EndShutdown:
 		return "shutdown"
 	}

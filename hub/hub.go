@@ -263,7 +263,7 @@ func (h *Hub) ClientsOf(user string) []*nova.Client {
 	if user == "" {
 		return nil
 	}
-	return clientsOf(slices.DeleteFunc(h.sessions(), func(s *Session) bool { return s.user != user }))
+	return clientsOf(slices.DeleteFunc(h.sessions(), func(s *Session) bool { return s.User() != user }))
 }
 
 func clientsOf(list []*Session) []*nova.Client {

@@ -55,7 +55,14 @@ func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool) *conn {
 }
 
 // session returns the session the connection has now.
-func (c *conn) session() *hub.Session { return c.current.Load() }
+func (c *conn) session() *hub.Session {
+	s := c.current.Load()
+	if now := s.Now(); now != s {
+		c.current.CompareAndSwap(s, now)
+		return now
+	}
+	return s
+}
 
 // Caps implements hub.Peer.
 func (c *conn) Caps() hub.Caps { return hub.Caps(c.caps.Load()) }
