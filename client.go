@@ -6,14 +6,17 @@ import "context"
 // may outlive a socket. Methods may be called from any goroutine.
 type Client struct {
 	session Session
+	data    data
 }
 
 // Session is the state behind a Client. Package hub implements it.
 type Session interface {
 	ID() string
 	User() string
+	SetUser(user string) (*Client, error)
 	Topics() []string
 	Groups() []string
+	Queued() (frames, bytes int)
 	Join(ctx context.Context, topic string) error
 	Leave(topic string)
 	JoinGroup(ctx context.Context, group string) error
@@ -30,11 +33,22 @@ func (c *Client) ID() string { return c.session.ID() }
 // User returns the user the client is authenticated as, "" for nobody.
 func (c *Client) User() string { return c.session.User() }
 
+// SetUser makes user the one the client is authenticated as, "" for nobody. A
+// client that was nobody stays the same one. Any other change ends this client and
+// gives its connection to a new one, which is returned: it is in no topic and no
+// group, and learns that its session was not recovered. Once SetUser has returned
+// no frame for the old user is queued or taken from a queue. Errors carry a Code:
+// Invalid (bad name), NotFound (ended; or it had no connection, and ended now).
+func (c *Client) SetUser(user string) (*Client, error) { return c.session.SetUser(user) }
+
 // Topics returns the topics the client is subscribed to, sorted.
 func (c *Client) Topics() []string { return c.session.Topics() }
 
 // Groups returns the groups the client is in, sorted.
 func (c *Client) Groups() []string { return c.session.Groups() }
+
+// Queued returns the frames, and their bytes, that no socket has taken yet.
+func (c *Client) Queued() (frames, bytes int) { return c.session.Queued() }
 
 // Join subscribes the client to a topic, past the same authorisation as its own
 // subscribe. Errors carry a Code: Denied, Invalid, Exhausted, NotFound (ended).

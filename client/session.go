@@ -80,7 +80,7 @@ func (s *socket) onSession(m *control.Session) error {
 	switch {
 	case !s.sessions:
 		return nil
-	case m.NextSeq < 1 || m.NextSeq > wire.MaxSafe || m.Received < 0 || m.Recovered && !again && s.asked == "":
+	case m.NextSeq < 1 || m.NextSeq > wire.MaxSafe || m.Received < 0 || m.Received > wire.MaxSafe || m.Recovered && !again && s.asked == "":
 		return violation("impossible nova.session")
 	case !c.numbers.Attach(m.Recovered, uint64(m.NextSeq)):
 		return violation("recovered at another number")
@@ -89,7 +89,7 @@ func (s *socket) onSession(m *control.Session) error {
 	}
 	var lost []item
 	if !m.Recovered {
-		lost = c.queue.renewed(true)
+		lost = c.queue.renewed(true, uint64(m.Received))
 	}
 	c.session = m.Session
 	c.mu.Lock()
@@ -228,7 +228,7 @@ func (s *socket) baseServer() (lost []item, had bool) {
 	had = c.session != ""
 	c.session, c.numbers, c.resumes, c.left = "", session.SessionGate{}, false, newLeftSet()
 	c.topics.disconnect()
-	return c.queue.renewed(false), had
+	return c.queue.renewed(false, 0), had
 }
 
 // failure turns what a server answered into an error; a code of 0 is none of ours.

@@ -38,10 +38,10 @@ func (q *queue) resumed(received uint64) bool {
 	return true
 }
 
-// renewed begins a session, or none when numbered is false. It returns the
-// frames of the one before whose outcome is unknown; those that certainly were
-// not sent wait again.
-func (q *queue) renewed(numbered bool) (lost []item) {
+// renewed begins a session whose numbers go on behind given, or none when numbered
+// is false. It returns the frames of the one before whose outcome is unknown; those
+// that certainly were not sent wait again.
+func (q *queue) renewed(numbered bool, given uint64) (lost []item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var again []item
@@ -59,7 +59,7 @@ func (q *queue) renewed(numbered bool) (lost []item) {
 		again = append(again, it)
 	}
 	q.waiting = append(again, q.waiting[n:]...)
-	q.kept, q.given, q.numbered = nil, 0, numbered
+	q.kept, q.given, q.numbered = nil, given, numbered
 	return lost
 }
 

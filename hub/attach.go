@@ -51,7 +51,7 @@ func (s *Session) newString() string {
 // returned; else numbers go on behind lastSeq. resumed answers either way.
 func (s *Session) Admit(c *session.Cursor, lastSeq int64) (*Session, error) {
 	if lastSeq > 0 && s.pinned {
-		if old := s.hub.session(s.id); old != nil && old.user == s.user {
+		if old := s.hub.session(s.id); old != nil && old.User() == s.User() {
 			switch err := s.takeOver(c, old, uint64(lastSeq), "", nil); err {
 			case nil:
 				return old, nil
@@ -77,7 +77,7 @@ func (s *Session) Admit(c *session.Cursor, lastSeq int64) (*Session, error) {
 func (s *Session) AttachClient(c *session.Cursor, m *control.Attach, terms Terms) (*Session, error) {
 	h := s.hub
 	missed := int64(-1)
-	if old := h.sessionOf(m.Session); old != nil && old != s && old.user == s.user && old.pinned == s.pinned && (!s.pinned || old.id == s.id) {
+	if old := h.sessionOf(m.Session); old != nil && old != s && old.User() == s.User() && old.pinned == s.pinned && (!s.pinned || old.id == s.id) {
 		last := uint64(max(m.LastSeq, 0))
 		var err error = errNotKept
 		if m.LastSeq >= 0 {
@@ -97,6 +97,9 @@ func (s *Session) AttachClient(c *session.Cursor, m *control.Attach, terms Terms
 		missed = 0
 	}
 	text := s.newString()
+	s.mu.Lock()
+	s.terms = &terms
+	s.mu.Unlock()
 	s.Ahead(c, session.Plain, s.sessionMessage(&control.Session{Session: text, NextSeq: 1, Missed: missed}, terms))
 	return s, s.open(1, m.Topics)
 }
@@ -170,7 +173,8 @@ func (s *Session) handOver(c *session.Cursor, old *Session, n uint64, text strin
 	s.queue.Leave(c)
 	old.queue.Recover(c, n, caps&CapTopics != 0, caps&CapSession != 0)
 	old.peer, s.peer = s.peer, nil
-	s.moved = old
+	old.terms = terms
+	s.moved.Store(old)
 	old.owner.Store(c)
 	old.undecodable.Store(0)
 	s.owner.Store(nil)
@@ -238,6 +242,9 @@ func (old *Session) refresh(s *Session) {
 	old.state.Lock()
 	same := s.version != "" && s.version == old.version
 	old.version = s.version
+	for _, a := range old.asked {
+		a.void = a.void || !same
+	}
 	rooms := make([]membership, 0, len(old.rooms))
 	for _, m := range old.rooms {
 		rooms = append(rooms, membership{room: m.room, seed: m.seed}) // its index is the loop's
@@ -262,18 +269,18 @@ func (old *Session) refresh(s *Session) {
 		}
 		revoked = true
 		if kind == nova.ToGroup {
-			old.leave(kind, name, true)
+			old.leave(nil, kind, name, CauseSeed)
 			continue
 		}
 		coded, _ := asCoded(err)
-		old.revokeTopic(name, control.TopicUnsubscribed{Topic: name, Code: int64(coded.Code), Message: coded.Message})
+		old.revokeTopic(name, CauseSeed, control.TopicUnsubscribed{Topic: name, Code: int64(coded.Code), Message: coded.Message})
 	}
 	for _, group := range seeds.Groups {
-		old.join(nova.ToGroup, group, joinRequest{seed: true})
+		old.join(nova.ToGroup, group, joinRequest{seed: true, cause: CauseSeed})
 	}
 	for _, topic := range seeds.Topics {
 		if !old.inTopic(topic) {
-			old.subscribe(h.ctx, SubscribeRequest{Topic: topic, Seed: true})
+			old.subscribe(h.ctx, nil, SubscribeRequest{Topic: topic, Seed: true})
 		}
 	}
 	if revoked {

@@ -38,14 +38,15 @@ const maxNumber = 1<<53 - 1<<32
 // Lock order: a room's mu, then state, then mu; the inbox's mu, then mu.
 type Session struct {
 	// What every publish touches comes first, near together.
-	mu    sync.Mutex // guards queue, its cursor, and what follows
-	moved *Session   // the connection went over to this one
+	mu    sync.Mutex              // guards queue, its cursor, and what follows
+	moved atomic.Pointer[Session] // the connection went over to this one; changes under mu
 	peer  Peer
 	queue session.Queue
 
 	caps      Caps              // of the last socket
 	snapshots map[string]uint64 // topic → last number of a snapshot under way
 	coming    load              // history on the way to the queue
+	pressure  pressure
 
 	owner   atomic.Pointer[session.Cursor] // of the socket that may act
 	handled atomic.Uint64                  // number of the last client frame handled
@@ -55,8 +56,11 @@ type Session struct {
 	shard  *shard
 	client *nova.Client
 	id     string
-	user   string
-	pinned bool // the id was given by authentication
+	user   string // under state, as SetUser changes it
+	pinned bool   // the id was given by authentication
+
+	first uint64 // number of its first frame, of a session after SetUser
+	terms *Terms // of its server, for clients with session/1; under mu
 
 	dirty    bool // in a list of the shard, whose loop alone touches it
 	everyone membership
@@ -68,6 +72,7 @@ type Session struct {
 	ended    bool
 	doomed   bool          // ends with its socket
 	rooms    []*membership // topics, groups and the user
+	asked    []*asked      // joins that wait for their authorisation
 	serial   uint64        // of the newest connection that wanted it
 	version  string        // of the identity
 	hash     stringHash    // of the session string, zero = none
@@ -150,7 +155,7 @@ func (s *Session) Attach(peer Peer, c *session.Cursor) {
 func (s *Session) lock() *Session {
 	for {
 		s.mu.Lock()
-		moved := s.moved
+		moved := s.moved.Load()
 		if moved == nil {
 			return s
 		}
@@ -179,13 +184,15 @@ func (s *Session) open(next uint64, cursors []control.Cursor) error {
 	if err := s.register(); err != nil {
 		return err
 	}
-	if s.user != "" {
-		s.join(nova.ToUser, s.user, joinRequest{})
+	if hook := h.options.OnConnect; hook != nil {
+		s.hold() // it finds the client in its groups and topics, and comes before their hooks
+		defer s.release()
+		s.note(func(ctx context.Context) { hook(ctx, s.client) })
+	}
+	if user := s.User(); user != "" {
+		s.join(nova.ToUser, user, joinRequest{})
 	}
 	s.joinSeeds(cursors)
-	if hook := h.options.OnConnect; hook != nil {
-		s.enqueue(task{hook: true, run: func(ctx context.Context) { hook(ctx, s.client) }})
-	}
 	return nil
 }
 
@@ -225,7 +232,7 @@ func (s *Session) register() error {
 	if old != nil {
 		old.replace()
 	}
-	if h.Len() > h.options.Session.MaxSessions {
+	if int64(h.Len()) > h.most.Load() {
 		h.wakeJanitor()
 	}
 	return nil
@@ -241,7 +248,7 @@ func (o *Session) newer(s *Session) bool {
 // replace ends a session whose client has another one now.
 func (s *Session) replace() {
 	s.closePeer(1000, reasonReplaced)
-	s.End()
+	s.end(true, EndReplaced)
 }
 
 // enter counts m in and hands it to its shard. The caller holds the room's lock.
@@ -285,18 +292,18 @@ func (s *Session) joinSeeds(cursors []control.Cursor) {
 		seeds = &Identity{}
 	}
 	for _, group := range seeds.Groups {
-		s.join(nova.ToGroup, group, joinRequest{seed: true})
+		s.join(nova.ToGroup, group, joinRequest{seed: true, cause: CauseSeed})
 	}
 	for _, topic := range seeds.Topics {
 		r := SubscribeRequest{Topic: topic, Seed: true}
 		if i := slices.IndexFunc(cursors, func(c control.Cursor) bool { return c.Topic == topic }); i >= 0 {
 			r.Positioned, r.Epoch, r.Offset = true, cursors[i].Epoch, cursors[i].Offset
 		}
-		s.subscribe(s.hub.ctx, r)
+		s.subscribe(s.hub.ctx, nil, r)
 	}
 	for _, c := range cursors {
 		if !slices.Contains(seeds.Topics, c.Topic) {
-			s.subscribe(s.hub.ctx, SubscribeRequest{Topic: c.Topic, Positioned: true, Epoch: c.Epoch, Offset: c.Offset})
+			s.subscribe(s.hub.ctx, nil, SubscribeRequest{Topic: c.Topic, Positioned: true, Epoch: c.Epoch, Offset: c.Offset})
 		}
 	}
 	s.tellGroups()
@@ -321,7 +328,22 @@ func (s *Session) find(r *room) int {
 func (s *Session) ID() string { return s.id }
 
 // User implements nova.Session.
-func (s *Session) User() string { return s.user }
+func (s *Session) User() string {
+	s.state.Lock()
+	defer s.state.Unlock()
+	return s.user
+}
+
+// Now returns the session that s has become for its connection, mostly itself.
+func (s *Session) Now() *Session {
+	for {
+		moved := s.moved.Load()
+		if moved == nil {
+			return s
+		}
+		s = moved
+	}
+}
 
 // Client returns the session as handlers see it.
 func (s *Session) Client() *nova.Client { return s.client }

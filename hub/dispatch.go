@@ -94,10 +94,26 @@ func (s *Session) Inbound(id uint32, payload []byte) {
 	}
 }
 
+// Damage says what of a frame could not be decoded.
+type Damage uint8
+
+// The kinds of damage.
+const (
+	DamageEnvelope Damage = iota // the first 18 bytes, or the length
+	DamageControl                // the table of a control frame
+	DamagePayload                // the table of an event
+	damages
+)
+
+// String returns what could not be decoded, in lower case.
+func (d Damage) String() string {
+	return [...]string{"envelope", "control", "payload"}[min(d, damages-1)]
+}
+
 // Undecodable counts a malformed frame and closes the connection when there were
 // too many.
-func (s *Session) Undecodable() {
-	s.hub.metrics.undecodable.Add(1)
+func (s *Session) Undecodable(d Damage) {
+	s.hub.metrics.undecodable[min(d, damages-1)].Add(1)
 	if n := s.undecodable.Add(1); s.budget > 0 && n >= s.budget {
 		s.closePeer(1002, "too many undecodable frames")
 	}
@@ -140,24 +156,10 @@ type inbox struct {
 	received uint64 // number of the last client frame taken
 }
 
-func (b *inbox) close() {
-	b.mu.Lock()
-	b.closed = true
-	b.space.Broadcast()
-	b.mu.Unlock()
-}
-
 // enqueue waits for room and has t done after everything queued before. false: the
 // number of t does not follow.
 func (s *Session) enqueue(t task) bool {
-	box := s.inbox.Load()
-	if box == nil {
-		box = &inbox{}
-		box.space.L = &box.mu
-		if !s.inbox.CompareAndSwap(nil, box) {
-			box = s.inbox.Load()
-		}
-	}
+	box := s.box()
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	for !box.closed && !t.hook && (len(box.tasks) >= inboxTasks || box.bytes > inboxPayload) {
@@ -186,6 +188,19 @@ func (s *Session) enqueue(t task) bool {
 		box.running = s.hub.start(func() { s.work(box) })
 	}
 	return true
+}
+
+// box returns the inbox, made with its first use.
+func (s *Session) box() *inbox {
+	box := s.inbox.Load()
+	if box == nil {
+		box = &inbox{}
+		box.space.L = &box.mu
+		if !s.inbox.CompareAndSwap(nil, box) {
+			box = s.inbox.Load()
+		}
+	}
+	return box
 }
 
 // work runs tasks until there are none.
@@ -259,7 +274,7 @@ func (s *Session) dispatch(e *eventState, payload []byte) {
 		switch {
 		case err == nil:
 		case errors.As(err, &malformed):
-			s.Undecodable()
+			s.Undecodable(DamagePayload)
 			return
 		default:
 			e.errors.Add(1)

@@ -4,10 +4,10 @@ import "context"
 
 // End ends the session: memberships, queue, hooks. A newer session with the same
 // id is not touched. Calling it again is harmless.
-func (s *Session) End() { s.end(true) }
+func (s *Session) End() { s.end(true, EndDisconnect) }
 
 // end ends the session; discard gives up what no socket has taken.
-func (s *Session) end(discard bool) {
+func (s *Session) end(discard bool, reason EndReason) {
 	s.state.Lock()
 	if s.ended {
 		s.state.Unlock()
@@ -15,16 +15,19 @@ func (s *Session) end(discard bool) {
 	}
 	s.ended = true
 	s.state.Unlock()
-	s.tearDown(discard)
+	s.tearDown(discard, reason)
 }
 
 // tearDown does what follows once ended is set.
-func (s *Session) tearDown(discard bool) {
+func (s *Session) tearDown(discard bool, reason EndReason) {
 	h := s.hub
 	h.lost.remove(s)
 	s.state.Lock()
 	listed, rooms := s.listed, s.rooms
 	s.rooms = nil
+	for _, m := range rooms {
+		s.noteMove(h.options.OnLeave, m.room, CauseEnd)
+	}
 	s.state.Unlock()
 	if listed {
 		s.leaveAll(rooms)
@@ -40,18 +43,31 @@ func (s *Session) tearDown(discard bool) {
 	}
 	s.mu.Lock()
 	if discard {
+		before := s.queue.Stats().Discarded
 		s.queue.End()
+		if reason == EndExpired {
+			h.metrics.expiredFrames.Add(s.queue.Stats().Discarded - before)
+		}
 		s.peer = nil
 		s.owner.Store(nil)
 	}
 	s.snapshots = nil
 	h.ended.add(s.queue.Stats())
 	s.mu.Unlock()
-	if hook := h.options.OnDisconnect; hook != nil && listed {
-		s.enqueue(task{hook: true, last: true, run: func(ctx context.Context) { hook(ctx, s.client) }})
-	} else if box := s.inbox.Load(); box != nil {
-		box.close()
+	hook := h.options.OnDisconnect
+	if !listed {
+		hook = nil
 	}
+	if hook == nil && s.inbox.Load() == nil {
+		s.client.Clear()
+		return
+	}
+	s.enqueue(task{hook: true, last: true, run: func(ctx context.Context) {
+		defer s.client.Clear()
+		if hook != nil {
+			hook(ctx, s.client, reason)
+		}
+	}})
 }
 
 func (s *Session) leaveAll(rooms []*membership) {
@@ -88,6 +104,6 @@ func (s *Session) closePeer(code int, reason string) bool {
 // giveUp is what becomes of a session whose queue broke.
 func (s *Session) giveUp(live bool) {
 	if !live || !s.closePeer(1013, "slow consumer") {
-		s.End()
+		s.end(true, EndSlow)
 	}
 }

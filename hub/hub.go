@@ -1,8 +1,10 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +31,7 @@ type Hub struct {
 	userGroups userGroups
 	cluster    atomic.Pointer[Cluster]
 	metrics    counters
+	most       atomic.Int64 // sessions
 	keepFrames atomic.Int64 // written frames each session may keep
 	held       atomic.Int64 // bytes of the batches that sessions hold
 	tight      atomic.Bool  // they are too many
@@ -39,6 +42,7 @@ type Hub struct {
 	clientsMu sync.RWMutex
 	clients   map[string]*Session
 	strings   map[stringHash]*Session // by the hash of their session string
+	mostSet   bool                    // most is what a server said
 	turn      atomic.Uint64           // numbers connections, spreads them over shards
 	lost      lostList                // sessions without a socket
 	ended     endedStats
@@ -49,6 +53,7 @@ type Hub struct {
 
 	lifeMu sync.RWMutex // held while starting a goroutine or publishing
 	closed bool
+	quiet  bool           // no handler or hook is started any more
 	wg     sync.WaitGroup // shards and janitor
 	tasks  sync.WaitGroup // handlers
 }
@@ -99,6 +104,7 @@ func New(options Options) (*Hub, error) {
 	}{{&h.topics, nova.ToTopic}, {&h.groups, nova.ToGroup}, {&h.users, nova.ToUser}} {
 		d.dir.rooms, d.dir.kind, d.dir.shards, d.dir.ids = map[string]*room{}, d.kind, options.Shards, &h.roomIDs
 	}
+	h.most.Store(int64(cmp.Or(options.Session.MaxSessions, defaultMaxSessions)))
 	h.setKeep(0)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.ctx, h.cancel = nova.WithHub(ctx, h), cancel
@@ -111,6 +117,24 @@ func New(options Options) (*Hub, error) {
 	}
 	go h.janitor()
 	return h, nil
+}
+
+// defaultMaxSessions holds unless an option or a server says otherwise.
+const defaultMaxSessions = 200_000
+
+// DefaultMaxSessions sets the bound of sessions unless Options.Session.MaxSessions
+// did. A server calls it with what follows from its own limits; of several the
+// largest holds.
+func (h *Hub) DefaultMaxSessions(n int) {
+	if h.options.Session.MaxSessions > 0 || n <= 0 {
+		return
+	}
+	h.clientsMu.Lock()
+	defer h.clientsMu.Unlock()
+	if !h.mostSet || int64(n) > h.most.Load() {
+		h.most.Store(int64(n))
+	}
+	h.mostSet = true
 }
 
 // Schema returns the schema the hub carries.
@@ -142,8 +166,11 @@ func (h *Hub) Close(ctx context.Context) error {
 	}
 	for _, s := range h.sessions() {
 		s.closePeer(1012, "service restart")
-		s.end(false) // what is queued goes out before the close frame
+		s.end(false, EndShutdown) // what is queued goes out before the close frame
 	}
+	h.lifeMu.Lock()
+	h.quiet = true
+	h.lifeMu.Unlock()
 	err := wait(ctx, &h.tasks)
 	h.cancel()
 	for _, sh := range h.shards {
@@ -169,11 +196,12 @@ func wait(ctx context.Context, wg *sync.WaitGroup) error {
 	}
 }
 
-// start runs fn in a goroutine that Close waits for; false when closed.
+// start runs fn in a goroutine that Close waits for; false when all sessions have
+// been ended.
 func (h *Hub) start(fn func()) bool {
 	h.lifeMu.RLock()
 	defer h.lifeMu.RUnlock()
-	if h.closed {
+	if h.quiet {
 		return false
 	}
 	h.tasks.Go(fn)
@@ -226,6 +254,33 @@ func (h *Hub) Client(id string) *nova.Client {
 	}
 	return nil
 }
+
+// Clients returns the admitted clients, with and without a socket, in the order of
+// their ids.
+func (h *Hub) Clients() []*nova.Client { return clientsOf(h.sessions()) }
+
+// ClientsOf returns the admitted clients of one user, in the order of their ids.
+func (h *Hub) ClientsOf(user string) []*nova.Client {
+	if user == "" {
+		return nil
+	}
+	return clientsOf(slices.DeleteFunc(h.sessions(), func(s *Session) bool { return s.User() != user }))
+}
+
+func clientsOf(list []*Session) []*nova.Client {
+	slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.id, b.id) })
+	clients := make([]*nova.Client, len(list))
+	for i, s := range list {
+		clients[i] = s.client
+	}
+	return clients
+}
+
+// Topics returns the names of the topics there are, with members or history, sorted.
+func (h *Hub) Topics() []string { return h.topics.names() }
+
+// Groups returns the names of the groups that have members, sorted.
+func (h *Hub) Groups() []string { return h.groups.names() }
 
 func (h *Hub) session(id string) *Session {
 	h.clientsMu.RLock()

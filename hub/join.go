@@ -9,18 +9,6 @@ import (
 	"github.com/ignex/nova/wire/control"
 )
 
-// SubscribeRequest is a client's wish to follow a topic. With Positioned set it
-// came as nova.subscribe and is answered with nova.subscribed or nova.rejected.
-type SubscribeRequest struct {
-	Topic      string
-	Positioned bool
-	Seed       bool // of the identity, not of a frame
-	ID         int64
-	Epoch      string
-	Offset     int64 // −1 = live only, n = after n, 0 without epoch = all retained
-	Limit      int64 // most frames to replay, 0 = 1024
-}
-
 // defaultLimit is the most frames of history one subscription brings.
 const defaultLimit = 1024
 
@@ -32,102 +20,64 @@ type joinRequest struct {
 	offset int64
 	limit  int
 	seed   bool
-}
-
-// Subscribe joins a topic for the client itself, in the order of its frames.
-// Refusals are counted, and told to clients with positions.
-func (s *Session) Subscribe(r SubscribeRequest) {
-	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) { s.subscribe(ctx, r) })
-}
-
-func (s *Session) subscribe(ctx context.Context, r SubscribeRequest) {
-	req := joinRequest{limit: defaultLimit, seed: r.Seed}
-	if r.Positioned {
-		req.id, req.epoch, req.offset = r.ID, r.Epoch, r.Offset
-		if r.Limit > 0 {
-			req.limit = int(min(r.Limit, 1<<20))
-		}
-	}
-	err := s.authorize(ctx, nova.ToTopic, r.Topic)
-	if err == nil {
-		err = s.join(nova.ToTopic, r.Topic, req)
-	}
-	if err != nil {
-		s.reject(control.TopicRejected{ID: req.id, Topic: r.Topic}, err)
-	}
-}
-
-// Unsubscribe leaves a topic for the client itself.
-func (s *Session) Unsubscribe(topic string) {
-	s.ordered(s.hub.options.AuthorizeTopic != nil, func(context.Context) { s.leave(nova.ToTopic, topic, false) })
-}
-
-// EnterGroup joins a group for the client itself.
-func (s *Session) EnterGroup(group string) {
-	s.ordered(s.hub.options.AuthorizeGroup != nil, func(ctx context.Context) {
-		err := s.authorize(ctx, nova.ToGroup, group)
-		if err == nil {
-			err = s.joinGroup(group)
-		}
-		if err != nil {
-			s.reject(control.TopicRejected{Group: group}, err)
-		}
-	})
-}
-
-// ExitGroup leaves a group for the client itself.
-func (s *Session) ExitGroup(group string) {
-	s.ordered(s.hub.options.AuthorizeGroup != nil, func(context.Context) { s.leaveGroup(group, false) })
+	cause  Cause
+	asked  *asked // nil: nothing can void it
 }
 
 // Join implements nova.Session.
 func (s *Session) Join(ctx context.Context, topic string) error {
-	if err := s.authorize(ctx, nova.ToTopic, topic); err != nil {
+	return s.counted(s.ask(ctx, nil, nova.ToTopic, topic, joinRequest{limit: defaultLimit, cause: CauseAPI}))
+}
+
+// counted counts a refused join.
+func (s *Session) counted(err error) error {
+	if err != nil {
 		s.hub.metrics.rejectedJoins.Add(1)
-		return err
 	}
-	return s.join(nova.ToTopic, topic, joinRequest{limit: defaultLimit})
+	return err
 }
 
 // Leave implements nova.Session: what is queued of the topic is not written any
 // more.
 func (s *Session) Leave(topic string) {
-	s.revokeTopic(topic, control.TopicUnsubscribed{Topic: topic})
+	s.void(nil, nova.ToTopic, topic)
+	s.revokeTopic(topic, CauseAPI, control.TopicUnsubscribed{Topic: topic})
 	s.settled()
 }
 
 // JoinGroup implements nova.Session.
 func (s *Session) JoinGroup(ctx context.Context, group string) error {
-	if err := s.authorize(ctx, nova.ToGroup, group); err != nil {
-		s.hub.metrics.rejectedJoins.Add(1)
-		return err
-	}
-	return s.joinGroup(group)
+	return s.counted(s.enterGroup(ctx, nil, group))
 }
 
 // LeaveGroup implements nova.Session, in the way of Leave.
 func (s *Session) LeaveGroup(group string) {
-	s.leaveGroup(group, true)
+	s.void(nil, nova.ToGroup, group)
+	s.leaveGroup(nil, group, CauseAPI)
 	s.settled()
 }
 
-func (s *Session) joinGroup(group string) error {
-	err := s.join(nova.ToGroup, group, joinRequest{})
+func (s *Session) enterGroup(ctx context.Context, c *session.Cursor, group string) error {
+	req := joinRequest{cause: CauseFrame}
+	if c == nil {
+		req.cause = CauseAPI
+	}
+	err := s.ask(ctx, c, nova.ToGroup, group, req)
 	if err == nil {
 		s.tellGroups()
 	}
 	return err
 }
 
-func (s *Session) leaveGroup(group string, withdraw bool) {
-	if s.leave(nova.ToGroup, group, withdraw) {
+func (s *Session) leaveGroup(c *session.Cursor, group string, cause Cause) {
+	if s.leave(c, nova.ToGroup, group, cause) {
 		s.tellGroups()
 	}
 }
 
 // revokeTopic takes the client out of a topic, with what is queued of it.
-func (s *Session) revokeTopic(topic string, told control.TopicUnsubscribed) {
-	if s.leave(nova.ToTopic, topic, true) && s.positions() {
+func (s *Session) revokeTopic(topic string, cause Cause, told control.TopicUnsubscribed) {
+	if s.leave(nil, nova.ToTopic, topic, cause) && s.positions() {
 		s.sendNumbered(told.AppendFrame(nil))
 	}
 }
@@ -180,18 +130,21 @@ func (h *Hub) directory(kind nova.TargetKind) *directory {
 
 // join makes the session a member, in one step with what it gets of the history.
 func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error {
+	if s.hub.options.watched() {
+		defer s.kick()
+	}
 	dir := s.hub.directory(kind)
 	create := func(*room) {}
 	if kind == nova.ToTopic {
 		create = s.hub.makeTopic
 	}
-	if err := s.mayJoin(dir.get(name), kind); err != nil {
+	if err := s.mayJoin(dir.get(name), kind, req.asked); err != nil {
 		return err // before the room is made
 	}
 	r := dir.lock(name, create)
 	defer r.mu.Unlock()
 	m := &membership{session: s, room: r, index: -1, seed: req.seed}
-	if err := s.addRoom(m, kind); err != nil {
+	if err := s.addRoom(m, kind, req); err != nil {
 		if r.members == 0 && (kind != nova.ToTopic || r.topic.head == 0) {
 			dir.drop(r)
 		}
@@ -213,9 +166,12 @@ func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error
 }
 
 // mayJoin checks the limits without a lock on the room.
-func (s *Session) mayJoin(r *room, kind nova.TargetKind) error {
+func (s *Session) mayJoin(r *room, kind nova.TargetKind, a *asked) error {
 	s.state.Lock()
 	defer s.state.Unlock()
+	if err := s.stands(a); err != nil {
+		return err
+	}
 	if r != nil && s.find(r) >= 0 {
 		return nil
 	}
@@ -241,9 +197,12 @@ func (s *Session) checkRoom(kind nova.TargetKind) error {
 
 // addRoom notes the membership, or clears m.session when there is one. The
 // caller holds the room's lock.
-func (s *Session) addRoom(m *membership, kind nova.TargetKind) error {
+func (s *Session) addRoom(m *membership, kind nova.TargetKind, req joinRequest) error {
 	s.state.Lock()
 	defer s.state.Unlock()
+	if err := s.stands(req.asked); err != nil {
+		return err
+	}
 	if s.find(m.room) >= 0 {
 		m.session = nil
 		return nil
@@ -252,10 +211,16 @@ func (s *Session) addRoom(m *membership, kind nova.TargetKind) error {
 		return err
 	}
 	s.rooms = append(s.rooms, m)
+	s.noteMove(s.hub.options.OnJoin, m.room, req.cause)
 	return nil
 }
 
-func (s *Session) leave(kind nova.TargetKind, name string, withdraw bool) bool {
+// leave ends a membership; c is the socket that asks for it, nil = none does. Only
+// for the client itself what is queued is written all the same.
+func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, cause Cause) bool {
+	if s.hub.options.watched() {
+		defer s.kick()
+	}
 	r := s.hub.directory(kind).lock(name, nil)
 	if r == nil {
 		return false
@@ -263,7 +228,7 @@ func (s *Session) leave(kind nova.TargetKind, name string, withdraw bool) bool {
 	defer r.mu.Unlock()
 	s.state.Lock()
 	i := s.find(r)
-	if i < 0 {
+	if i < 0 || c != nil && s.owner.Load() != c {
 		s.state.Unlock()
 		return false
 	}
@@ -271,9 +236,10 @@ func (s *Session) leave(kind nova.TargetKind, name string, withdraw bool) bool {
 	last := len(s.rooms) - 1
 	s.rooms[i], s.rooms[last] = s.rooms[last], nil
 	s.rooms = s.rooms[:last]
+	s.noteMove(s.hub.options.OnLeave, r, cause)
 	s.state.Unlock()
 	kindOf := itemLeave
-	if withdraw {
+	if cause != CauseFrame {
 		kindOf = itemWithdraw
 	}
 	s.exit(m, kindOf)
@@ -380,20 +346,6 @@ func (s *Session) subscribed(t *topic, name string, id int64, position uint64, r
 		panic(err) // names are bounded, so it fits
 	}
 	return session.NewFrame(nil, frame)
-}
-
-// reject counts a refused join and tells clients with positions.
-func (s *Session) reject(m control.TopicRejected, err error) {
-	s.hub.metrics.rejectedJoins.Add(1)
-	if !s.positions() {
-		return
-	}
-	coded, ok := asCoded(err)
-	if !ok {
-		coded = nova.Errorf(nova.Internal, "internal error")
-	}
-	m.Code, m.Message = int64(coded.Code), coded.Message
-	s.sendNumbered(m.AppendFrame(nil))
 }
 
 // positions reports whether the client wants topic positions.

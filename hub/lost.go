@@ -94,9 +94,10 @@ func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
 		h.options.Session.TTL > 0 && (s.pinned || s.caps&CapSession != 0)
 	if !keep {
 		s.ended = true
+		reason := lostReason(code, byClient, s.doomed, s.queue.Broken())
 		s.mu.Unlock()
 		s.state.Unlock()
-		s.tearDown(true)
+		s.tearDown(true, reason)
 		return
 	}
 	s.queue.Detach(c)
@@ -149,7 +150,7 @@ func (h *Hub) expire() {
 		now := h.options.Clock().UnixNano()
 		age, refused := now-since, h.refused.Load()
 		old := age >= ttl && (age >= 5*ttl || refused == 0 || now-refused >= min(ttl, int64(30*time.Second)))
-		if !old && h.Len() <= h.options.Session.MaxSessions && h.SessionBytes() <= int64(h.options.Session.TotalBytes) {
+		if !old && int64(h.Len()) <= h.most.Load() && h.SessionBytes() <= int64(h.options.Session.TotalBytes) {
 			break
 		}
 		s.expireFrom(since)
@@ -169,7 +170,7 @@ func (s *Session) expireFrom(since int64) {
 	}
 	s.ended = true
 	s.state.Unlock()
-	s.tearDown(true)
+	s.tearDown(true, EndExpired)
 	s.hub.metrics.expired.Add(1)
 }
 

@@ -15,12 +15,14 @@ type Metrics struct {
 	NotAllowed    uint64
 	UnknownEvents uint64
 	Undecodable   uint64
-	Dropped       uint64 // frames given up by policy
-	SlowClosed    uint64 // sessions closed as slow consumers
+	Damage        map[Damage]uint64 // of Undecodable, by what was damaged
+	Dropped       uint64            // frames given up by policy
+	SlowClosed    uint64            // sessions closed as slow consumers
 	RejectedJoins uint64
 	Sessions      int // admitted
 	Topics        int
 	Groups        int
+	UserGroups    int
 	HistoryBytes  int64
 	Detached      int    // of Sessions, those without a socket
 	Expired       uint64 // sessions nobody came back to
@@ -28,17 +30,22 @@ type Metrics struct {
 	ResumesFailed uint64
 	SessionBytes  int64         // frames that sessions hold
 	Frames        session.Stats // what became of all numbered frames
+	ExpiredFrames uint64        // of Frames.Discarded, those of sessions nobody came back to
+	QueueFrames   Depth         // frames unsent when a session begins to write
+	FlushFrames   Depth         // frames in one write
 	// PublishToWrite is the time publications wait until they are written.
 	PublishToWrite Latency
 }
 
 type counters struct {
-	notAllowed, unknown, undecodable atomic.Uint64
-	dropped, slow, rejectedJoins     atomic.Uint64
-	sessions                         atomic.Int64
-	historyBytes                     atomic.Int64
-	expired, resumes, resumesFailed  atomic.Uint64
-	latency                          latency
+	notAllowed, unknown             atomic.Uint64
+	undecodable                     [damages]atomic.Uint64
+	expiredFrames                   atomic.Uint64
+	dropped, slow, rejectedJoins    atomic.Uint64
+	sessions                        atomic.Int64
+	historyBytes                    atomic.Int64
+	expired, resumes, resumesFailed atomic.Uint64
+	latency                         latency
 }
 
 // eventState is what the hub keeps per event of the schema.
@@ -60,13 +67,14 @@ func (h *Hub) Metrics() Metrics {
 		HandlerErrors: map[string]uint64{},
 		NotAllowed:    h.metrics.notAllowed.Load(),
 		UnknownEvents: h.metrics.unknown.Load(),
-		Undecodable:   h.metrics.undecodable.Load(),
+		Damage:        map[Damage]uint64{},
 		Dropped:       h.metrics.dropped.Load(),
 		SlowClosed:    h.metrics.slow.Load(),
 		RejectedJoins: h.metrics.rejectedJoins.Load(),
 		Sessions:      int(h.metrics.sessions.Load()),
 		Topics:        h.topics.len(),
 		Groups:        h.groups.len(),
+		UserGroups:    h.userGroups.len(),
 		HistoryBytes:  h.metrics.historyBytes.Load(),
 		Detached:      h.lost.len(),
 		Expired:       h.metrics.expired.Load(),
@@ -74,8 +82,17 @@ func (h *Hub) Metrics() Metrics {
 		ResumesFailed: h.metrics.resumesFailed.Load(),
 		SessionBytes:  h.SessionBytes(),
 		Frames:        h.frameStats(),
+		ExpiredFrames: h.metrics.expiredFrames.Load(),
 
 		PublishToWrite: h.metrics.latency.snapshot(),
+	}
+	for d := range damages {
+		m.Damage[d] = h.metrics.undecodable[d].Load()
+		m.Undecodable += m.Damage[d]
+	}
+	for _, sh := range h.shards {
+		sh.queued.addTo(&m.QueueFrames)
+		sh.flushed.addTo(&m.FlushFrames)
 	}
 	for _, e := range h.events {
 		m.Published[e.event.Name] = e.published.Load()

@@ -30,12 +30,23 @@ type Options struct {
 	AuthorizePublish func(ctx context.Context, client *nova.Client, event *wire.Event) error
 
 	// OnConnect runs when a client was admitted, before its first event; OnDisconnect
-	// once when its session ended. OnLost runs when a session that goes on lost its
+	// once when its session ended, and why. OnLost runs when a session that goes on lost its
 	// socket, with the close code, and OnRestored when it has one again. Default none.
 	OnConnect    func(ctx context.Context, client *nova.Client)
 	OnLost       func(ctx context.Context, client *nova.Client, code int)
 	OnRestored   func(ctx context.Context, client *nova.Client)
-	OnDisconnect func(ctx context.Context, client *nova.Client)
+	OnDisconnect func(ctx context.Context, client *nova.Client, reason EndReason)
+	// OnJoin and OnLeave run when a client has entered or left a topic or group, in
+	// the order of its moves; at its end it leaves all before OnDisconnect. Default
+	// none.
+	OnJoin  func(ctx context.Context, client *nova.Client, move Move)
+	OnLeave func(ctx context.Context, client *nova.Client, move Move)
+
+	// OnPressure runs when the unsent part of a session's queue rises above three
+	// quarters of a Backpressure bound (high), and when it falls below one quarter of
+	// both again: once each, in turns. Of a queue that swings faster than the hook
+	// runs, whole swings are left out. Default none.
+	OnPressure func(ctx context.Context, client *nova.Client, high bool)
 
 	MaxTopicsPerClient int // topics and groups one client may be in, each; default 128
 	MaxNameLength      int // bytes of topic, group, user and client names; default 255
@@ -75,7 +86,7 @@ type SessionOptions struct {
 	// without a socket end first, then less is kept for the others. Default 256 MiB.
 	TotalBytes int
 	// MaxSessions bounds the sessions with and without a socket; over it those
-	// longest without one end. Default 200,000.
+	// longest without one end. Default 200,000, or what Hub.DefaultMaxSessions says.
 	MaxSessions int
 }
 
@@ -122,7 +133,7 @@ func (o *Options) setDefaults() error {
 		{&o.Session.MaxFrames, 16384, "Session.MaxFrames"},
 		{&o.Session.MaxBytes, 1 << 20, "Session.MaxBytes"},
 		{&o.Session.TotalBytes, 256 << 20, "Session.TotalBytes"},
-		{&o.Session.MaxSessions, 200_000, "Session.MaxSessions"},
+		{&o.Session.MaxSessions, 0, "Session.MaxSessions"},
 		{&o.History.TotalBytes, 256 << 20, "History.TotalBytes"},
 		{&o.History.MaxTopics, 100_000, "History.MaxTopics"},
 		{&o.Shards, runtime.GOMAXPROCS(0), "Shards"},

@@ -21,16 +21,30 @@ func (s *Session) Begin(c *session.Cursor, dst []byte) []byte {
 		return nil
 	}
 	out := s.queue.Fill(c, dst)
-	c.Writing = len(out) > 0
+	if c.Writing = len(out) > 0; c.Writing {
+		frames, _ := s.queue.Unsent()
+		s.shard.queued.observe(uint64(frames))
+	}
 	return out
+}
+
+// wrote notes what a socket took. The caller holds mu.
+func (s *Session) wrote(c *session.Cursor, n, of int) {
+	before := s.queue.Stats().Written
+	s.queue.Wrote(c, n, of)
+	s.shard.flushed.observe(s.queue.Stats().Written - before)
 }
 
 // Wrote says that the socket took n of the of bytes that Begin or Next gave. The
 // write flag is kept: Next has to follow when the socket can take more.
 func (s *Session) Wrote(c *session.Cursor, n, of int) {
 	s = s.lock()
-	s.queue.Wrote(c, n, of)
+	s.wrote(c, n, of)
+	pressed := s.cross()
 	s.mu.Unlock()
+	if pressed {
+		s.tellPressure()
+	}
 }
 
 // Next says the same and copies what comes next into dst; of is 0 after Wrote,
@@ -38,14 +52,18 @@ func (s *Session) Wrote(c *session.Cursor, n, of int) {
 // the write flag is given up.
 func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
 	s = s.lock()
-	defer s.mu.Unlock()
 	if of > 0 {
-		s.queue.Wrote(c, n, of)
+		s.wrote(c, n, of)
 	} else if s.queue.Owns(c) {
 		s.queue.Conflate()
 	}
 	out := s.queue.Fill(c, dst)
 	c.Writing = len(out) > 0
+	pressed := s.cross()
+	s.mu.Unlock()
+	if pressed {
+		s.tellPressure()
+	}
 	return out
 }
 
@@ -126,7 +144,7 @@ func (s *Session) lastNumber() uint64 {
 // Snapshot sends the client the retained history of a topic after an offset (0 =
 // all), past the authorisation of joins. It creates no topic and moves no
 // position; while one of the topic is being written, further ones are ignored.
-func (s *Session) Snapshot(topic string, from int64) {
+func (s *Session) Snapshot(c *session.Cursor, topic string, from int64) {
 	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) {
 		if err := s.authorize(ctx, nova.ToTopic, topic); err != nil {
 			s.hub.metrics.rejectedJoins.Add(1)
@@ -142,7 +160,9 @@ func (s *Session) Snapshot(topic string, from int64) {
 		}
 		defer r.mu.Unlock()
 		frames := r.topic.after(uint64(from), s.id)
-		if len(frames) == 0 {
+		s.state.Lock()
+		defer s.state.Unlock()
+		if len(frames) == 0 || s.owner.Load() != c {
 			s.endSnapshot(topic, 0)
 			return
 		}

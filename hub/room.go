@@ -1,6 +1,8 @@
 package hub
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -122,6 +124,13 @@ func (d *directory) len() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return len(d.rooms)
+}
+
+// names returns the names of the rooms of this moment, sorted.
+func (d *directory) names() []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.Sorted(maps.Keys(d.rooms))
 }
 
 // all returns the rooms of this moment.

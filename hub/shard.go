@@ -43,8 +43,10 @@ const (
 // shard serves a share of the sessions with one goroutine, which alone moves
 // frames into their queues.
 type shard struct {
-	hub   *Hub
-	index int
+	hub     *Hub
+	index   int
+	queued  depth // unsent frames of its sessions, whenever one begins to write
+	flushed depth // frames in each of their writes
 
 	mu      sync.Mutex
 	pending []item
@@ -299,7 +301,11 @@ func (sh *shard) append(s *Session, batch *session.Batch) Peer {
 	dropped := s.queue.Append(batch, 0, batch.Len())
 	broken := dropped > 0 && s.queue.Broken()
 	peer := s.peer
+	pressed := s.cross()
 	s.mu.Unlock()
+	if pressed {
+		s.tellPressure()
+	}
 	if dropped > 0 {
 		sh.hub.metrics.dropped.Add(uint64(dropped))
 		if broken {
@@ -327,7 +333,11 @@ func (sh *shard) mark(s *Session, small bool) {
 func (sh *shard) withdraw(s *Session, target uint64) {
 	s.mu.Lock()
 	n := s.queue.Withdraw(target)
+	pressed := s.cross()
 	s.mu.Unlock()
+	if pressed {
+		s.tellPressure()
+	}
 	if n > 0 {
 		sh.mark(s, true)
 	}

@@ -23,6 +23,12 @@ func (g *userGroups) members(name string) []string {
 	return list
 }
 
+func (g *userGroups) len() int {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return len(g.groups)
+}
+
 // UserGroup is a handle on a set of users, good also while the set is empty.
 type UserGroup struct {
 	hub  *Hub

@@ -38,6 +38,7 @@ type conn struct {
 	flushing atomic.Bool // a flusher waits for the socket
 	paused   atomic.Bool // the reader waits for the hub or the writer
 
+	pinned    string       // client id given by authentication
 	nova      bool         // the client announced itself with ?nova=2
 	admission sync.Mutex   // held while the connection is admitted
 	phase     atomic.Int32 // of the admission; changes under it
@@ -57,7 +58,14 @@ func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool) *conn {
 }
 
 // session returns the session the connection has now.
-func (c *conn) session() *hub.Session { return c.current.Load() }
+func (c *conn) session() *hub.Session {
+	s := c.current.Load()
+	if now := s.Now(); now != s {
+		c.current.CompareAndSwap(s, now)
+		return now
+	}
+	return s
+}
 
 // Caps implements hub.Peer.
 func (c *conn) Caps() hub.Caps { return hub.Caps(c.caps.Load()) }

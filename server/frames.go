@@ -21,7 +21,7 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	}
 	head, payload, err := wire.ParseFrame(data)
 	if err != nil || head.Trailer {
-		c.session().Undecodable()
+		c.session().Undecodable(hub.DamageEnvelope)
 		return nil
 	}
 	if head.ID == control.HelloID {
@@ -72,7 +72,7 @@ func (c *conn) Control(op ws.Opcode, data []byte) error {
 func (c *conn) hello(payload []byte) error {
 	var m control.Hello
 	if m.UnmarshalNova(payload) != nil {
-		c.session().Undecodable()
+		c.session().Undecodable(hub.DamageControl)
 		return nil
 	}
 	c.server.metrics.control.Add(1)
@@ -116,27 +116,27 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 	case control.SubscribeID:
 		var m control.Subscribe
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Subscribe(hub.SubscribeRequest{Topic: m.Topic})
+			c.session().Subscribe(&c.cursor, hub.SubscribeRequest{Topic: m.Topic})
 		}
 	case control.UnsubscribeID:
 		var m control.Unsubscribe
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Unsubscribe(m.Topic)
+			c.session().Unsubscribe(&c.cursor, m.Topic)
 		}
 	case control.JoinGroupID:
 		var m control.JoinGroup
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().EnterGroup(m.Group)
+			c.session().EnterGroup(&c.cursor, m.Group)
 		}
 	case control.LeaveGroupID:
 		var m control.LeaveGroup
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().ExitGroup(m.Group)
+			c.session().ExitGroup(&c.cursor, m.Group)
 		}
 	case control.SnapshotRequestID:
 		var m control.SnapshotRequest
 		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Snapshot(m.Topic, m.FromSeq)
+			c.session().Snapshot(&c.cursor, m.Topic, m.FromSeq)
 		}
 	case control.TopicSubscribeID:
 		err = c.topicSubscribe(payload)
@@ -162,7 +162,7 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 		return c.application(head, payload)
 	}
 	if err != nil {
-		c.session().Undecodable()
+		c.session().Undecodable(hub.DamageControl)
 		return nil
 	}
 	c.server.metrics.control.Add(1)
@@ -194,7 +194,7 @@ func (c *conn) topicSubscribe(payload []byte) error {
 	if err := m.UnmarshalNova(payload); err != nil {
 		return err
 	}
-	c.session().Subscribe(hub.SubscribeRequest{
+	c.session().Subscribe(&c.cursor, hub.SubscribeRequest{
 		Topic: m.Topic, Positioned: true, ID: m.ID, Epoch: m.Epoch, Offset: m.Offset, Limit: m.Limit,
 	})
 	return nil

@@ -36,7 +36,7 @@ func TestDuplicateIsReplaced(t *testing.T) {
 			log = append(log, what+c.ID())
 		}
 	}
-	r := newRig(t, hub.Options{OnConnect: note("+"), OnDisconnect: note("-")}, server.Options{Authenticate: pinned})
+	r := newRig(t, hub.Options{OnConnect: note("+"), OnDisconnect: func(ctx context.Context, c *nova.Client, _ hub.EndReason) { note("-")(ctx, c) }}, server.Options{Authenticate: pinned})
 	old := r.join("?id=me", "")
 	old.sync()
 	young := r.join("?id=me", "")

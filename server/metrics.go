@@ -87,19 +87,27 @@ func (m *Metrics) WriteTo(out io.Writer) (int64, error) {
 	single("nova_inbound_control_total", "counter", m.InboundControl)
 	single("nova_not_allowed_total", "counter", m.Hub.NotAllowed)
 	single("nova_unknown_event_total", "counter", m.Hub.UnknownEvents)
-	single("nova_undecodable_total", "counter", m.Hub.Undecodable)
+	fmt.Fprintf(w, "# TYPE nova_undecodable_total counter\n")
+	for _, d := range slices.Sorted(maps.Keys(m.Hub.Damage)) {
+		fmt.Fprintf(w, "nova_undecodable_total{cause=%q} %d\n", d, m.Hub.Damage[d])
+	}
 	f := &m.Hub.Frames
 	fmt.Fprintf(w, "# TYPE nova_dropped_total counter\n")
 	for _, d := range []struct {
 		reason string
 		n      uint64
-	}{{"policy", f.Dropped}, {"withdrawn", f.Withdrawn}, {"discarded", f.Discarded}} {
+	}{
+		{"oldest", f.Oldest}, {"newest", f.Newest}, {"class", f.Dropped - f.Oldest - f.Newest}, {"withdrawn", f.Withdrawn},
+		{"expired", m.Hub.ExpiredFrames}, {"discarded", f.Discarded - min(f.Discarded, m.Hub.ExpiredFrames)},
+	} {
 		fmt.Fprintf(w, "nova_dropped_total{reason=%q} %d\n", d.reason, d.n)
 	}
 	single("nova_superseded_total", "counter", f.Superseded)
 	single("nova_numbered_total", "counter", f.Numbered)
 	single("nova_sent_total", "counter", f.Written)
-	single("nova_queue_frames", "gauge", f.Unsent)
+	single("nova_unsent_frames", "gauge", f.Unsent)
+	writeDepth(w, "nova_queue_frames", &m.Hub.QueueFrames)
+	writeDepth(w, "nova_flush_frames", &m.Hub.FlushFrames)
 	fmt.Fprintf(w, "# TYPE nova_resumes_total counter\n")
 	fmt.Fprintf(w, "nova_resumes_total{result=\"recovered\"} %d\nnova_resumes_total{result=\"lost\"} %d\n",
 		m.Hub.Resumes, m.Hub.ResumesFailed)
@@ -121,6 +129,7 @@ func (m *Metrics) WriteTo(out io.Writer) (int64, error) {
 	writeLatency(w, &m.Hub.PublishToWrite)
 	single("nova_topics", "gauge", m.Hub.Topics)
 	single("nova_groups", "gauge", m.Hub.Groups)
+	single("nova_user_groups", "gauge", m.Hub.UserGroups)
 	single("nova_uptime_seconds", "gauge", m.Uptime.Seconds())
 	err := w.Flush()
 	return counted.n, err
@@ -135,6 +144,16 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 	n, err := c.out.Write(b)
 	c.n += int64(n)
 	return n, err
+}
+
+func writeDepth(w io.Writer, name string, d *hub.Depth) {
+	fmt.Fprintf(w, "# TYPE %s histogram\n", name)
+	sum := uint64(0)
+	for i, n := range d.Buckets[:len(d.Buckets)-1] {
+		sum += n
+		fmt.Fprintf(w, "%s_bucket{le=\"%d\"} %d\n", name, hub.DepthBound(i), sum)
+	}
+	fmt.Fprintf(w, "%s_bucket{le=\"+Inf\"} %d\n%s_sum %d\n%s_count %d\n", name, d.Count, name, d.Sum, name, d.Count)
 }
 
 func writeLatency(w io.Writer, l *hub.Latency) {

@@ -29,7 +29,13 @@ type Options struct {
 	// such as https://*.example.com; "*" allows all. Default: the same host only.
 	Origins []string
 
-	MaxConnections int     // default 0 = unlimited
+	// DuplicateID says what becomes of a connection whose pinned client id another
+	// connection of this server has. Default DuplicateReplace.
+	DuplicateID DuplicateID
+
+	// MaxConnections bounds the connections, default 0 = unlimited. A hub without a
+	// SessionOptions.MaxSessions of its own keeps at most twice as many sessions.
+	MaxConnections int
 	AcceptRate     float64 // upgrades per second; default 1,000, negative = unlimited
 	AcceptBurst    int     // default 2,000
 	MaxMessageSize int     // bytes of one message; default 64 KiB
@@ -43,6 +49,17 @@ type Options struct {
 	WriteStall time.Duration // no byte accepted while some are unsent; default 30 s
 	Logger     *slog.Logger  // default silent
 }
+
+// DuplicateID is what becomes of a second live connection with one pinned id.
+type DuplicateID uint8
+
+// The choices.
+const (
+	DuplicateReplace DuplicateID = iota // it replaces the older one
+	// DuplicateReject turns it away: 409, and for nova clients 1013 with the advice to
+	// come back. A connection whose network died counts until its loss is noticed.
+	DuplicateReject
+)
 
 // Credentials are what an upgrade brings along.
 type Credentials struct {
@@ -86,6 +103,9 @@ func (o *Options) setDefaults() error {
 	}
 	if o.MaxConnections < 0 || o.AcceptBurst < 0 || o.MaxMessageSize < 0 {
 		return errors.New("server: Options.MaxConnections, AcceptBurst and MaxMessageSize must not be negative")
+	}
+	if o.DuplicateID > DuplicateReject {
+		return fmt.Errorf("server: Options.DuplicateID %d is unknown", o.DuplicateID)
 	}
 	for _, pattern := range o.Origins {
 		if err := checkOrigin(pattern); err != nil {

@@ -29,6 +29,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
+	pinned   map[string]struct{} // ids that are taken, with DuplicateReject
 	draining bool
 	stopped  bool          // no goroutine is started any more
 	idle     chan struct{} // closed when draining and nothing is left
@@ -61,6 +62,10 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 		hello:   ws.AppendFrame(nil, ws.Binary, frame),
 		started: time.Now(),
 		conns:   map[*conn]struct{}{},
+		pinned:  map[string]struct{}{},
+	}
+	if n := options.MaxConnections; n > 0 {
+		h.DefaultMaxSessions(2 * n)
 	}
 	s.rate.rate, s.rate.burst = options.AcceptRate, float64(options.AcceptBurst)
 	s.tick.Store(time.Now().UnixMilli())
@@ -100,6 +105,30 @@ func (s *Server) leave() {
 	}
 }
 
+// claim takes a pinned id for one connection, with DuplicateReject; false when it
+// is taken. yield gives it back.
+func (s *Server) claim(id string) bool {
+	if id == "" || s.options.DuplicateID != DuplicateReject {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, taken := s.pinned[id]; taken {
+		return false
+	}
+	s.pinned[id] = struct{}{}
+	return true
+}
+
+func (s *Server) yield(id string) {
+	if id == "" || s.options.DuplicateID != DuplicateReject {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pinned, id)
+}
+
 // start makes the connection of an accepted upgrade and leaves it to its own
 // goroutine. It returns false when there is none.
 func (s *Server) start(w http.ResponseWriter, r *http.Request, identity Identity, key string) bool {
@@ -126,6 +155,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, identity Identity
 		early = append([]byte(nil), early...)
 	}
 	c := newConn(s, session, nc, r.URL.Query().Get("nova") == "2")
+	c.pinned = identity.ClientID
 	out := append(switching(key), s.hello...)
 	out = ws.AppendFrame(out, ws.Binary, frame)
 	nc.SetWriteDeadline(time.Now().Add(s.options.HandshakeTimeout))
@@ -156,6 +186,7 @@ func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.mu.Unlock()
+	s.yield(c.pinned)
 	s.leave()
 }
 

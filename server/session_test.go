@@ -166,7 +166,7 @@ func TestTTL(t *testing.T) {
 		Session:      hub.SessionOptions{TTL: 2 * time.Second},
 		OnLost:       func(context.Context, *nova.Client, int) { hooks <- "lost" },
 		OnRestored:   func(context.Context, *nova.Client) { hooks <- "restored" },
-		OnDisconnect: func(context.Context, *nova.Client) { hooks <- "end" },
+		OnDisconnect: func(_ context.Context, _ *nova.Client, why hub.EndReason) { hooks <- "end: " + why.String() },
 	}, server.Options{})
 	p, m := r.attach("", "", 0)
 	p.net.Close()
@@ -183,7 +183,7 @@ func TestTTL(t *testing.T) {
 		t.Fatal(got)
 	}
 	now.Add(int64(3 * time.Second))
-	if got := <-hooks; got != "end" {
+	if got := <-hooks; got != "end: expired" {
 		t.Fatal(got)
 	}
 	if _, late := r.attach("", m.Session, 0); late.Recovered || late.Missed != -1 {

@@ -11,7 +11,9 @@ import (
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/server"
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire/control"
 
 	"bufio"
@@ -24,22 +26,7 @@ func TestTLS(t *testing.T) {
 	defer secure.Close()
 	peers := make([]*rawPeer, 3)
 	for i := range peers {
-		nc, err := tls.Dial("tcp", secure.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer nc.Close()
-		nc.SetDeadline(time.Now().Add(patience))
-		fmt.Fprintf(nc, "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-		in := bufio.NewReader(nc)
-		res, err := http.ReadResponse(in, nil)
-		if err != nil || res.StatusCode != 101 {
-			t.Fatal(res, err)
-		}
-		p := &rawPeer{t: t, net: nc, in: in, parser: ws.NewParser(false, 0)}
-		p.frame()
-		p.frame()
+		p := dialTLS(t, secure)
 		p.send(&control.Hello{Version: 2})
 		p.sync()
 		peers[i] = p
@@ -60,6 +47,79 @@ func TestTLS(t *testing.T) {
 		p.net.Close()
 	}
 	eventually(t, "all are gone", func() bool { return r.srv.Metrics().Connections == 0 })
+}
+
+// dialTLS connects and reads hello and welcome.
+func dialTLS(t *testing.T, secure *httptest.Server) *rawPeer {
+	t.Helper()
+	nc, err := tls.Dial("tcp", secure.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	nc.SetDeadline(time.Now().Add(patience))
+	fmt.Fprintf(nc, "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+	in := bufio.NewReader(nc)
+	res, err := http.ReadResponse(in, nil)
+	if err != nil || res.StatusCode != 101 {
+		t.Fatal(res, err)
+	}
+	p := &rawPeer{t: t, net: nc, in: in, parser: ws.NewParser(false, 0)}
+	p.frame()
+	p.frame()
+	return p
+}
+
+// When a stalled reader takes bytes again it gets the newest of each key, though
+// its queue never reached a bound.
+func TestConflationOverTLS(t *testing.T) {
+	const frames, keys = 2000, 5
+	r := newRig(t, hub.Options{Backpressure: hub.Backpressure{MaxFrames: 1 << 20, MaxBytes: 1 << 30, Policy: session.Disconnect}}, server.Options{})
+	secure := httptest.NewTLSServer(r.srv)
+	defer secure.Close()
+	p := dialTLS(t, secure)
+	p.send(&control.Hello{Version: 2, Caps: []string{"session/1"}})
+	p.send(&control.Attach{})
+	var m control.Session
+	p.control(control.SessionID, &m)
+	pad := fmt.Sprintf("%08000d", 0)
+	for n := 1; n <= frames; n++ {
+		q := quote(n)
+		q.Symbol = fmt.Sprint(pad, n%keys)
+		if err := market.QuoteEvent.Publish(t.Context(), r.hub, nova.Broadcast(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all is queued behind a full socket", func() bool {
+		f := r.srv.Metrics().Hub.Frames
+		return f.Numbered == frames && f.Unsent > keys
+	})
+	last, newest := uint64(0), map[string]int64{}
+	for last < frames {
+		head, payload := p.data()
+		if head.ID == control.GapID {
+			var gap control.Gap
+			if err := gap.UnmarshalNova(payload); err != nil || uint64(gap.From) != last+1 || gap.Reason != 1 {
+				t.Fatalf("%+v after %d, %v", gap, last, err)
+			}
+			last = uint64(gap.To)
+			continue
+		}
+		var q market.Quote
+		if err := q.UnmarshalNova(payload); err != nil || head.Seq != last+1 {
+			t.Fatalf("%+v after %d, %v", head, last, err)
+		}
+		last, newest[q.Symbol] = head.Seq, q.Ts
+	}
+	for key, ts := range newest {
+		if ts <= frames-keys {
+			t.Errorf("the newest of %s is %d", key[len(pad):], ts)
+		}
+	}
+	if n := r.srv.Metrics().Hub.Frames.Superseded; n == 0 {
+		t.Error("nothing was superseded")
+	}
 }
 
 func TestHTTP2IsRefused(t *testing.T) {

@@ -29,7 +29,9 @@ var (
 	refuseRate     = &refusal{http.StatusServiceUnavailable, 0, "too many new connections"}
 	refuseOrigin   = &refusal{http.StatusForbidden, 0, "origin not allowed"}
 	refuseToken    = &refusal{http.StatusUnauthorized, 4401, "token missing or not valid"}
-	refuseAuth     = &refusal{http.StatusUnauthorized, 4401, "not authenticated"}
+	// 1013: a client whose network died has to get in again once that is noticed.
+	refuseDuplicate = &refusal{http.StatusConflict, 1013, "client id is in use"}
+	refuseAuth      = &refusal{http.StatusUnauthorized, 4401, "not authenticated"}
 )
 
 // ServeHTTP upgrades a request to a connection.
@@ -62,7 +64,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	started = s.start(w, r, identity, key)
+	if !s.claim(identity.ClientID) {
+		s.refuse(w, r, refuseDuplicate)
+		return
+	}
+	if started = s.start(w, r, identity, key); !started {
+		s.yield(identity.ClientID)
+	}
 }
 
 // gates runs the checks in their order: limits, origin, token, authentication.

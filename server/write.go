@@ -1,6 +1,9 @@
 package server
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // writeSize is the most one write takes. A small write costs about as much as
 // one of this size.
@@ -84,6 +87,10 @@ func (c *conn) flusher() {
 	c.wake()
 }
 
+// stalledAfter is how long a blocking write takes when its socket was full: much
+// longer than to encrypt and copy writeSize.
+const stalledAfter = 5 * time.Millisecond
+
 // flushBlocking writes from a goroutine of its own: such connections can make no
 // non-blocking write.
 func (c *conn) flushBlocking() {
@@ -97,6 +104,7 @@ func (c *conn) flushBlocking() {
 	c.server.spawn(func() {
 		defer writers.Put(w)
 		for b != nil {
+			began := time.Now()
 			n, err := c.net.Write(b)
 			if n > 0 {
 				c.took(n)
@@ -106,7 +114,12 @@ func (c *conn) flushBlocking() {
 				c.cut()
 				return
 			}
-			b = c.session().Next(&c.cursor, n, n, w.buf[:0])
+			if time.Since(began) < stalledAfter {
+				b = c.session().Next(&c.cursor, n, n, w.buf[:0])
+			} else { // it waited for the reader: what was superseded meanwhile is left out
+				c.session().Wrote(&c.cursor, n, n)
+				b = c.session().Next(&c.cursor, 0, 0, w.buf[:0])
+			}
 			c.wake()
 		}
 		c.flushing.Store(false)

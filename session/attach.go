@@ -132,6 +132,21 @@ func (q *Queue) message(c *Cursor, p *place, kind piece, size int) []byte {
 	return f.appendPart(make([]byte, 0, size-p.off), number, q.trailers, p.off, size-p.off)
 }
 
+// Forget gives up the control frames in order that no write has begun, but the
+// close frame: they were for the session that Detach took the cursor from.
+func (c *Cursor) Forget() {
+	keep := 0
+	if c.closing == closeAfter {
+		keep = 1
+	}
+	c.order = shift(c.order, max(len(c.order)-keep, 0))
+	c.bytes = 0
+	for i := range c.order {
+		c.order[i].at = 0
+		c.bytes += len(c.order[i].data)
+	}
+}
+
 // dropStale forgets the messages of the session that a replaced socket has not
 // begun.
 func (c *Cursor) dropStale() {

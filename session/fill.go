@@ -310,8 +310,8 @@ func (q *Queue) commit(c *Cursor, p place) {
 	went := p
 	p.ahead, p.order, p.frames, p.bytes, p.ownFrames, p.ownBytes = 0, 0, 0, 0, 0, 0
 	c.at, c.to = p, p
-	if q.cursor != c {
-		c.dropStale()
+	if len(c.ahead) > 0 {
+		c.dropStale() // what another session's write was not to begin any more
 	}
 	c.closed = c.closing == closeNow && len(c.ahead) == 0 || c.closing == closeAfter && len(c.order) == 0
 	if q.cursor != c || !q.admitted {

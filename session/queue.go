@@ -42,12 +42,14 @@ type Limits struct {
 }
 
 // Stats count the frames that went through a queue, each once: Numbered is the
-// sum of all others. What is written again counts only the first time.
+// sum of all others but Oldest and Newest. What is written again counts only the first time.
 type Stats struct {
 	Numbered   uint64
 	Written    uint64
 	Superseded uint64
-	Dropped    uint64 // by policy
+	Dropped    uint64 // when the queue was full: for their class, or by policy:
+	Oldest     uint64 // of Dropped, by policy DropOldest
+	Newest     uint64 // of Dropped, by policy DropNewest
 	Withdrawn  uint64
 	Discarded  uint64 // unsent when the session broke or ended
 	HandedOver uint64 // moved to another node with their session
@@ -60,6 +62,8 @@ func (s *Stats) Add(o Stats) {
 	s.Written += o.Written
 	s.Superseded += o.Superseded
 	s.Dropped += o.Dropped
+	s.Oldest += o.Oldest
+	s.Newest += o.Newest
 	s.Withdrawn += o.Withdrawn
 	s.Discarded += o.Discarded
 	s.HandedOver += o.HandedOver

@@ -49,6 +49,9 @@ func (q *Queue) dropVictims() (dropped int) {
 		}
 		n := 0
 		for at+n < int(r.count) && victim(at+n) && over(n, r.bytes(at, n)) {
+			if r.batch.frames[int(r.first)+at+n].class() == wire.DeliverDefault {
+				q.stats.Oldest++
+			}
 			n++
 		}
 		num = r.num + uint64(at+n)
@@ -71,6 +74,7 @@ func (q *Queue) dropNewest(count int) (dropped int) {
 		r := q.ring.at(i)
 		if r.batch != nil && r.batch.frames[int(r.first)+int(num-r.num)].class() == wire.DeliverDefault {
 			q.drop(i, num, 1, ByPolicy)
+			q.stats.Newest++
 			dropped++
 		}
 	}

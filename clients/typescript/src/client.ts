@@ -332,16 +332,16 @@ export class Client {
     if (!s.on) return;
     if (!s.attach(m) || (m.recovered && !again && !this.#queue.ack(m.received))) return this.#violation("impossible nova.session");
     this.#id = m.clientId;
-    if (!m.recovered) this.#begin();
+    if (!m.recovered) this.#begin(m.received);
     else if (!again) for (const { frame } of this.#told.values()) this.#link.send(frame);
     if (!again || !m.recovered) this.#start(m.heartbeatMs);
     if (had) this.#notify("onRecovered", m.recovered);
   }
 
   /** A session begins, or a connection without one: nothing of the one before counts. */
-  #begin(): void {
+  #begin(received = 0): void {
     this.#ready = true;
-    this.#queue.renew();
+    this.#queue.renew(received);
     this.#givenGroups = this.#welcomeGroups;
     this.#told.clear();
     this.#topics.restore(this.#positions);

@@ -86,10 +86,11 @@ export class SendQueue {
     return true;
   }
 
-  /** The session is lost: what the server may or may not have handled fails. */
-  renew(): void {
+  /** The session is lost: what the server may or may not have handled fails. Numbers go on behind received. */
+  renew(received = 0): void {
     this.#fail(0, this.#tried, "unknown_outcome", "the session was lost before the server acknowledged it");
-    this.#acked = this.#sent = this.#tried = 0;
+    this.#acked = received;
+    this.#sent = this.#tried = 0;
   }
 
   /** Fails everything. */

@@ -192,6 +192,27 @@ describe("the gate", () => {
     expect((await peer.end()).code).toBe(1002);
   });
 
+  test("a session that changes on its connection begins anew, and numbers go on behind received", async () => {
+    start();
+    const peer = await server.accept();
+    await peer.session();
+    numbered(peer, 1);
+    const lost = outcome(say("for the old user"));
+    expect((await peer.take(mixed)).seq).toBe(1);
+    const far = 2 ** 32;
+    peer.send(control.novaSession, { ...answer, session: "n1.other", recovered: false, nextSeq: 2, received: far });
+    numbered(peer, 2);
+    await settled(peer, 3);
+    expect(await lost).toBe("unknown_outcome");
+    const next = outcome(say("for the new one"));
+    expect((await peer.take(mixed)).seq).toBe(far + 1);
+    peer.send(control.novaAck, { seq: far + 1 });
+    expect(await next).toBe("ok");
+    expect(recovered).toEqual([false]);
+    expect(seen).toEqual([1, 2]);
+    expect(errors.map((e) => e.code)).toEqual(["unknown_outcome"]);
+  });
+
   test("holes are declared in their place; every reason but superseded is told", async () => {
     start();
     const peer = await server.accept();

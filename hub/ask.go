@@ -1,0 +1,88 @@
+package hub
+
+import (
+	"context"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/session"
+)
+
+// asked is a join whose authorisation is under way. What came after it may have
+// made it void: the client left, or another socket has the session.
+type asked struct {
+	kind nova.TargetKind
+	name string
+	from *session.Cursor // the socket that asked, nil = the application
+	void bool            // under the session's state
+}
+
+var (
+	errNotOwner = nova.Errorf(nova.Cancelled, "the connection was replaced")
+	errLeft     = nova.Errorf(nova.Cancelled, "left while the authorisation was under way")
+)
+
+// ask joins a topic or group past the authorisation, unless it is void by then.
+func (s *Session) ask(ctx context.Context, c *session.Cursor, kind nova.TargetKind, name string, req joinRequest) error {
+	a := &asked{kind: kind, name: name, from: c}
+	s.state.Lock()
+	if err := s.stands(a); err != nil {
+		s.state.Unlock()
+		return err
+	}
+	s.asked = append(s.asked, a)
+	s.state.Unlock()
+	defer s.answered(a)
+	if err := s.authorize(ctx, kind, name); err != nil {
+		s.state.Lock()
+		defer s.state.Unlock()
+		if s.stands(a) == errNotOwner {
+			return errNotOwner // the new socket did not ask
+		}
+		return err
+	}
+	req.asked = a
+	return s.join(kind, name, req)
+}
+
+func (s *Session) answered(a *asked) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	for i, x := range s.asked {
+		if x == a {
+			last := len(s.asked) - 1
+			s.asked[i], s.asked[last] = s.asked[last], nil
+			s.asked = s.asked[:last]
+		}
+	}
+	if len(s.asked) == 0 {
+		s.asked = nil
+	}
+}
+
+// stands reports why what was asked has no effect any more. The caller holds state.
+func (s *Session) stands(a *asked) error {
+	switch {
+	case a == nil:
+		return nil
+	case a.from != nil && s.owner.Load() != a.from:
+		return errNotOwner
+	case a.void:
+		return errLeft
+	}
+	return nil
+}
+
+// void makes the joins of a name that wait for their authorisation come to
+// nothing: it was left. c is the socket that left it, nil = the application.
+func (s *Session) void(c *session.Cursor, kind nova.TargetKind, name string) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if c != nil && s.owner.Load() != c {
+		return
+	}
+	for _, a := range s.asked {
+		if a.kind == kind && a.name == name {
+			a.void = true
+		}
+	}
+}
