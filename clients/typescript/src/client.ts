@@ -56,7 +56,7 @@ export class Client {
   /** @throws NovaError when the address or an option cannot work */
   constructor(url: string | URL, options: Options = {}) {
     this.#schema = options.schema && `schema/${options.schema.fingerprint}`;
-    this.#queue = new SendQueue(options.queue, (frame) => this.#ready && this.#link.send(frame));
+    this.#queue = new SendQueue(options.queue, (frame) => this.#ready && this.#link.room && this.#link.send(frame));
     const events = {
       tell: <T>(topic: string, event: EventDescriptor<T>, value: T) => this.#tell(`t${topic}`, event, value),
       answered: (topic: string) => this.#told.delete(`t${topic}`),
@@ -68,6 +68,7 @@ export class Client {
       open: () => this.#opened(),
       frame: (view: DataView) => this.#inbox.push(view),
       ping: () => this.#control(control.ping, { ts: Date.now() }),
+      room: () => this.#queue.flush(),
       lost: () => this.#lost(),
       status: (status: Status) => this.#changed(status),
     };
@@ -185,12 +186,15 @@ export class Client {
 
   /**
    * Joins a topic; retained events follow. May be called before connect.
-   * @throws NovaError invalid for a bad name
+   * Later subscriptions of a topic share the first's, whose options count.
+   * @throws NovaError invalid for a bad name or limit
    */
   subscribe(topic: string, options: SubscribeOptions = {}): Subscription {
     checkName("topic", topic);
+    const { limit = 1 } = options;
+    if (!Number.isSafeInteger(limit) || limit < 1) throw new NovaError("invalid", `limit ${limit} is not a positive integer`, { topic });
     this.#open();
-    return this.#topics.subscribe(topic, options.from ?? "all");
+    return this.#topics.subscribe(topic, options);
   }
 
   /** Leaves a topic, whatever subscribes to it. */
@@ -320,7 +324,7 @@ export class Client {
     const had = this.#session.name !== "";
     this.#session.name = "";
     this.#begin();
-    this.#start(0);
+    this.#start(0, 0);
     if (had) this.#notify("onRecovered", false);
   }
 
@@ -332,9 +336,11 @@ export class Client {
     if (!s.on) return;
     if (!s.attach(m) || (m.recovered && !again && !this.#queue.ack(m.received))) return this.#violation("impossible nova.session");
     this.#id = m.clientId;
+    if (!again) this.#link.limit(m.rate, m.burst);
+    if (m.recovered) this.#topics.recovered();
     if (!m.recovered) this.#begin(m.received);
     else if (!again) for (const { frame } of this.#told.values()) this.#link.send(frame);
-    if (!again || !m.recovered) this.#start(m.heartbeatMs);
+    if (!again || !m.recovered) this.#start(m.heartbeatMs, m.maxMessage);
     if (had) this.#notify("onRecovered", m.recovered);
   }
 
@@ -349,17 +355,17 @@ export class Client {
   }
 
   /** The connection takes what waits. */
-  #start(heartbeatMs: number): void {
+  #start(heartbeatMs: number, largest: number): void {
     this.#ready = true;
-    this.#topics.recovered();
     this.#ask();
-    this.#queue.start(this.#session.on);
+    this.#queue.start(this.#session.on, largest);
     this.#link.welcomed(heartbeatMs);
   }
 
   #gap({ topic, from, to, reason }: control.Gap): void {
     const s = this.#session;
     const why = REASONS[reason] ?? "lost";
+    if (!(from >= 0 && to >= from && to <= Number.MAX_SAFE_INTEGER)) return this.#violation("impossible nova.gap");
     if (topic !== "") return this.#topics.gap({ topic, from, to, reason: why });
     if (!s.attached) return;
     const next = s.last + 1;

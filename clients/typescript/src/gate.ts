@@ -11,7 +11,8 @@ export interface Gap {
   /** The numbers are offsets of this topic; undefined = delivery numbers. */
   readonly topic?: string | undefined;
   readonly from: number;
-  readonly to: number;
+  /** undefined = not known. */
+  readonly to: number | undefined;
   /**
    * policy: this client did not keep up · withdrawn: it may not have them any
    * more · cluster: lost between servers · log: the topic's log lost them ·

@@ -4,6 +4,7 @@ import { NovaError } from "./error.js";
 import { Heartbeat } from "./heartbeat.js";
 import { socketUrl, webSocketOf } from "./options.js";
 import type { Options } from "./options.js";
+import { Pace } from "./pace.js";
 import { Socket } from "./socket.js";
 import type { WebSocketClass } from "./socket.js";
 import type { Status } from "./status.js";
@@ -17,6 +18,8 @@ export interface LinkEvents {
   frame(view: DataView): void;
   /** Send a ping. */
   ping(): void;
+  /** There is room for frames again. */
+  room(): void;
   /** The socket that was open is gone. */
   lost(): void;
   status(status: Status): void;
@@ -36,6 +39,7 @@ export class Link {
   readonly #Class: WebSocketClass;
   readonly #backoff: Backoff;
   readonly #heartbeat: Heartbeat;
+  readonly #pace = new Pace((frame) => this.#socket?.send(frame) ?? false, () => this.#events.room());
   readonly #connectTimeoutMs: number;
   #current: Status = { state: "idle" };
   #socket: Socket | undefined;
@@ -75,9 +79,19 @@ export class Link {
     return this.#socket?.buffered ?? 0;
   }
 
-  /** Sends a frame; false when there is no open socket. */
+  /** Reports whether the server's rate limit lets a frame go at once. */
+  get room(): boolean {
+    return this.#pace.room();
+  }
+
+  /** Sends a frame, within the server's rate limit; false when there is no open socket. */
   send(frame: Uint8Array): boolean {
-    return this.#socket?.send(frame) ?? false;
+    return this.#pace.send(frame);
+  }
+
+  /** The server's limit for this connection: frames a second, 0 = none, and at once. */
+  limit(rate: number, burst: number): void {
+    this.#pace.limit(rate, burst);
   }
 
   start(): void {
@@ -154,7 +168,6 @@ export class Link {
     this.#timer = setTimeout(() => this.#fail("no welcome in time"), this.#connectTimeoutMs);
   }
 
-
   /** The socket closed by itself. */
   #closed(code: number, reason: string): void {
     this.#socket = undefined;
@@ -207,6 +220,7 @@ export class Link {
   #release(): void {
     clearTimeout(this.#timer);
     this.#heartbeat.stop();
+    this.#pace.limit(0, 0);
     if (this.#openedAt > 0) this.#backoff.ended(Date.now() - this.#openedAt);
     this.#openedAt = 0;
     if (this.#opened) {

@@ -1,4 +1,5 @@
 import { NovaError } from "./error.js";
+import type { Code } from "./error.js";
 import { stamp } from "./wire/index.js";
 
 /** Bounds of what waits for a connection or an acknowledgement. */
@@ -37,6 +38,8 @@ export class SendQueue {
   /** Entries this connection has, and those any connection of the session had. */
   #sent = 0;
   #tried = 0;
+  /** Longest frame the server takes, 0 = any. */
+  #largest = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   readonly #send: (frame: Uint8Array) => boolean;
@@ -61,15 +64,19 @@ export class SendQueue {
     return new Promise<void>((done, fail) => {
       this.#entries.push({ frame, until: Date.now() + this.#maxAgeMs, done, fail });
       this.#bytes += frame.length;
-      this.#flush();
+      this.flush();
     });
   }
 
-  /** A connection is ready: sends everything that it may not have. */
-  start(numbered: boolean): void {
+  /**
+   * A connection is ready: sends everything that it may not have.
+   * @param largest bytes of the longest frame the server takes, 0 = any
+   */
+  start(numbered: boolean, largest: number): void {
     this.#numbered = numbered;
+    this.#largest = largest;
     this.#sent = 0;
-    this.#flush();
+    this.flush();
   }
 
   /** The server has everything up to seq; false when it cannot. */
@@ -99,8 +106,14 @@ export class SendQueue {
     this.#fail(0, this.#entries.length, "cancelled", why);
   }
 
-  #flush(): void {
+  /** Sends what waits while the socket takes it. */
+  flush(): void {
     for (let entry: Entry | undefined; (entry = this.#entries[this.#sent]) !== undefined; ) {
+      const { length } = entry.frame;
+      if (this.#sent >= this.#tried && length > (this.#largest || length)) {
+        this.#fail(this.#sent, 1, "invalid", `frame of ${length} bytes is larger than the server takes (${this.#largest} bytes)`);
+        continue;
+      }
       if (this.#numbered) stamp(entry.frame, this.#acked + this.#sent + 1);
       if (!this.#send(entry.frame)) break;
       if (this.#numbered) {
@@ -113,7 +126,7 @@ export class SendQueue {
     this.#watch();
   }
 
-  #fail(from: number, n: number, code: "unknown_outcome" | "cancelled" | "unavailable", why: string): void {
+  #fail(from: number, n: number, code: Code, why: string): void {
     for (const entry of this.#drop(from, n)) entry.fail(new NovaError(code, why));
     this.#watch();
   }

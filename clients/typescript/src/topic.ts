@@ -24,6 +24,11 @@ export interface SubscribeOptions {
    * retain. Default "all".
    */
   from?: "all" | "live" | Position;
+  /**
+   * Most retained events to begin with; of more the newest come, and `recovered`
+   * is false. Default 1,024.
+   */
+  limit?: number;
 }
 
 /**
@@ -52,7 +57,6 @@ export interface TopicEvents {
   /** The server has answered a join. */
   answered(topic: string): void;
   gap(gap: Hole): void;
-  /** topics/1: join with a cursor. */
   /** An event is handled: make it decodable. */
   know(event: EventDescriptor<any>): void;
   error(e: NovaError): void;
@@ -92,13 +96,15 @@ class Member implements Subscription {
 /** A joined topic. Without members it was joined by the server. */
 export interface Topic {
   readonly name: string;
-  readonly from: "all" | "live" | Position;
+  /** Where to start without a position. */
+  readonly live: boolean;
+  readonly limit: number;
   readonly members: Set<Member>;
   /** Handlers of the members; replaced, never changed. */
   audience: readonly Handlers[];
   /** Request under way or answered last. */
   id: number;
-  position?: Position;
+  position?: Position | undefined;
   recovered: boolean;
   /** What trailers call it; undefined until the server has answered. */
   ref?: bigint | undefined;
@@ -123,9 +129,9 @@ export class Topics {
     this.#events.know(event);
   }
 
-  subscribe(name: string, from: "all" | "live" | Position): Subscription {
+  subscribe(name: string, options: SubscribeOptions): Subscription {
     const known = this.#byName.get(name);
-    const topic = known ?? this.#add(name, from);
+    const topic = known ?? this.#add(name, options);
     const member = new Member(topic, this);
     topic.members.add(member);
     this.#gather(topic);
@@ -156,9 +162,10 @@ export class Topics {
     return [...this.#listed].map((t) => ({ topic: t.name, ...t.position! }));
   }
 
-  /** The session goes on: what was listed does not matter. */
+  /** The session goes on: what was listed does not matter, nothing was missed. */
   recovered(): void {
     this.#listed.clear();
+    for (const topic of this.#byName.values()) topic.recovered = true;
   }
 
   /** A session, or a connection without one, begins: joins what was not listed. */
@@ -196,17 +203,22 @@ export class Topics {
   subscribed(m: TopicSubscribed): void {
     let topic = this.#byName.get(m.topic);
     if (m.id !== 0 && topic?.id !== m.id) return; // an answer to what was left meanwhile
-    topic ??= this.#add(m.topic, "live");
+    topic ??= this.#add(m.topic, {});
     const { epoch } = m;
     const old = topic.position;
     // A request repeated in doubt is answered twice, and may speak of an earlier place.
     const again = topic.ref !== undefined && m.id !== 0 && old?.epoch === epoch;
     if (topic.ref !== undefined) this.#byRef.delete(topic.ref);
     topic.ref = refOf(epoch, m.topic);
-    topic.position = { epoch, offset: again ? Math.max(m.offset, old.offset) : m.offset };
+    const at = { epoch, offset: again ? Math.max(m.offset, old.offset) : m.offset };
+    topic.position = at;
     topic.recovered = m.recovered;
     this.#byRef.set(topic.ref, topic);
     if (m.id !== 0) this.#events.answered(m.topic);
+    if (old === undefined || m.recovered || again) return;
+    const same = old.epoch === epoch;
+    if (same && old.offset === at.offset) return;
+    this.#events.gap({ topic: m.topic, from: old.offset + 1, to: same && at.offset > old.offset ? at.offset : undefined, reason: "lost" });
   }
 
   rejected(m: TopicRejected): void {
@@ -233,13 +245,14 @@ export class Topics {
   gap(gap: Hole): void {
     const topic = this.#byName.get(gap.topic!);
     const at = topic?.position;
-    if (topic === undefined || at === undefined || gap.to <= at.offset) return;
-    topic.position = { epoch: at.epoch, offset: gap.to };
+    if (topic === undefined || at === undefined || gap.to! <= at.offset) return;
+    topic.position = { epoch: at.epoch, offset: gap.to! };
     this.#events.gap({ ...gap, from: Math.max(gap.from, at.offset + 1) });
   }
 
-  #add(name: string, from: "all" | "live" | Position): Topic {
-    const topic: Topic = { name, from, members: new Set(), audience: [], id: 0, recovered: false };
+  #add(name: string, { from, limit = 0 }: SubscribeOptions): Topic {
+    const position = typeof from === "object" ? from : undefined;
+    const topic: Topic = { name, live: from === "live", limit, position, members: new Set(), audience: [], id: 0, recovered: false };
     this.#byName.set(name, topic);
     return topic;
   }
@@ -248,9 +261,8 @@ export class Topics {
     const { name } = topic;
     if (!this.#positions) return this.#events.tell(name, subscribe, { topic: name });
     topic.id = ++this.#lastId;
-    const from = topic.position ?? topic.from;
-    const at = typeof from === "string" ? { epoch: "", offset: from === "all" ? 0 : -1 } : from;
-    this.#events.tell(name, novaSubscribe, { id: topic.id, topic: name, ...at, limit: 0 });
+    const at = topic.position ?? { epoch: "", offset: topic.live ? -1 : 0 };
+    this.#events.tell(name, novaSubscribe, { id: topic.id, topic: name, ...at, limit: topic.limit });
   }
 
   #leave(topic: string): void {
