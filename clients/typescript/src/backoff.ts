@@ -28,17 +28,13 @@ export class Backoff {
     this.#stableMs = options.stableMs ?? 10_000;
   }
 
-  /** Milliseconds to wait before the next attempt. */
-  next(): number {
-    const bound = Math.min(this.#maxMs, this.#initialMs * 2 ** this.attempt);
-    this.attempt++;
-    return Math.round(bound * this.#random());
-  }
-
-  /** The longest delay. */
-  full(): number {
-    this.attempt++;
-    return this.#maxMs;
+  /**
+   * Milliseconds to wait before the next attempt.
+   * @param slow the longest delay
+   */
+  next(slow = false): number {
+    const bound = Math.min(this.#maxMs, this.#initialMs * 2 ** this.attempt++);
+    return slow ? this.#maxMs : Math.round(bound * this.#random());
   }
 
   /** A connection ended that lived for ms milliseconds. */

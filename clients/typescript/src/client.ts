@@ -105,7 +105,7 @@ export class Client {
 
   /** Groups the client is in: those the server named, and where it does not tell changes those joined since. */
   get groups(): string[] {
-    return [...new Set([...this.#givenGroups, ...(this.#session.name === "" ? this.#ownGroups : [])])];
+    return [...new Set([...this.#givenGroups, ...(this.#session.name ? [] : this.#ownGroups)])];
   }
 
   /** Round trip of the last ping in ms; undefined before the first pong. */
@@ -296,7 +296,7 @@ export class Client {
   }
 
   #opened(): void {
-    const caps = [SESSION, TOPICS, ...(this.#schema === undefined ? [] : [this.#schema])];
+    const caps = [SESSION, TOPICS, ...(this.#schema ? [this.#schema] : [])];
     const lastSeq = this.#inbox.lastSeq;
     this.#resuming = lastSeq > 0;
     this.#control(control.hello, { version: 2, caps, lastSeq });
@@ -307,7 +307,7 @@ export class Client {
     this.#positions = m.caps.includes(TOPICS);
     const own = this.#schema;
     const theirs = m.caps.find((cap) => cap.startsWith("schema/"));
-    if (own !== undefined && theirs !== undefined && !m.caps.includes(own)) {
+    if (own && theirs && !m.caps.includes(own)) {
       this.#inbox.once("schema", () => new NovaError("failed_precondition", `the server has ${theirs}, this client ${own}; what they do not share is skipped`));
     }
     const s = this.#session;
@@ -337,9 +337,11 @@ export class Client {
     if (!s.attach(m) || (m.recovered && !again && !this.#queue.ack(m.received))) return this.#violation("impossible nova.session");
     this.#id = m.clientId;
     if (!again) this.#link.limit(m.rate, m.burst);
-    if (m.recovered) this.#topics.recovered();
     if (!m.recovered) this.#begin(m.received);
-    else if (!again) for (const { frame } of this.#told.values()) this.#link.send(frame);
+    else if (!again) {
+      this.#topics.recovered();
+      for (const { frame } of this.#told.values()) this.#link.send(frame);
+    }
     if (!again || !m.recovered) this.#start(m.heartbeatMs, m.maxMessage);
     if (had) this.#notify("onRecovered", m.recovered);
   }
@@ -365,7 +367,6 @@ export class Client {
   #gap({ topic, from, to, reason }: control.Gap): void {
     const s = this.#session;
     const why = REASONS[reason] ?? "lost";
-    if (!(from >= 0 && to >= from && to <= Number.MAX_SAFE_INTEGER)) return this.#violation("impossible nova.gap");
     if (topic !== "") return this.#topics.gap({ topic, from, to, reason: why });
     if (!s.attached) return;
     const next = s.last + 1;

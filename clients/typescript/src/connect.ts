@@ -8,7 +8,7 @@ export function createClient(url: string | URL, options: Options = {}): Client {
 
 /** Makes a client and starts it. */
 export function connect(url: string | URL, options: Options = {}): Client {
-  const client = new Client(url, options);
+  const client = createClient(url, options);
   client.connect();
   return client;
 }

@@ -82,7 +82,7 @@ export class GapGate<F> {
     }
     this.#pending.set(seq, frame);
     if (this.#pending.size > this.#maxPending) return this.#drain(true);
-    if (this.#timer === undefined) {
+    if (!this.#timer) {
       this.#wait(true);
       this.#events.resume(this.counter);
     }
@@ -90,7 +90,7 @@ export class GapGate<F> {
 
   /** The server answered a resume request; false: it will not fill the hole. */
   resumed(ok: boolean): void {
-    if (!ok && this.#timer !== undefined) this.#drain(true);
+    if (!ok && this.#timer) this.#drain(true);
   }
 
   /** Delivers what has become contiguous, or all that is held. */
@@ -104,7 +104,7 @@ export class GapGate<F> {
         seq = next;
       }
       const frame = this.#pending.get(seq);
-      if (frame === undefined) return; // a listener closed the connection
+      if (!frame) return; // a listener closed the connection
       this.#pending.delete(seq);
       this.counter = seq;
       this.#events.deliver(frame);

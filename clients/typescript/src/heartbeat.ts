@@ -57,7 +57,7 @@ export class Heartbeat {
 
   /** Asks now whether the peer still answers; at most one probe at a time. */
   probe(): void {
-    if (this.#timer === undefined || this.#probing) return;
+    if (!this.#timer || this.#probing) return;
     this.#heard = false;
     this.#wait(this.#probeMs, true);
     this.#ping();

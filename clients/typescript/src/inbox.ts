@@ -31,21 +31,17 @@ export interface InboxEvents {
   violation(what: string): void;
 }
 
-interface Numbered {
-  view: DataView;
-  header: Header;
-}
-
 /** Takes received frames apart and hands their values to handlers, in order. */
 export class Inbox {
   readonly handlers = new Handlers();
   readonly stats: Stats = { frames: 0, bytes: 0, undecodable: 0, unknown: 0, stale: 0 };
-  readonly #gate: GapGate<Numbered>;
+  readonly #gate: GapGate<Header>;
   readonly #known = new Map<number, EventDescriptor<any>>();
   readonly #controls = new Map<number, { event: EventDescriptor<any>; handle: (m: any) => void }>();
   readonly #reader: Reader;
   readonly #told = new Set<string>();
-  #unsafe: string[] = [];
+  /** Name of the event being decoded. */
+  #decoding = "";
 
   readonly #session: Session;
   readonly #topics: Topics;
@@ -56,11 +52,11 @@ export class Inbox {
     this.#topics = topics;
     this.#events = events;
     this.#gate = new GapGate(options.gate ?? {}, {
-      deliver: ({ view, header }) => this.#deliver(view, header),
+      deliver: (frame) => this.#deliver(frame),
       resume: (lastSeq) => this.#events.resume(lastSeq),
       gap: (gap) => this.#events.gap(gap),
     });
-    this.#reader = new Reader(options.int64 === "error" ? undefined : (path) => this.#unsafe.push(path));
+    this.#reader = new Reader(options.int64 === "error" ? undefined : (path) => this.#rounded(path));
     for (const event of options.schema?.events ?? []) this.know(event);
   }
 
@@ -100,77 +96,74 @@ export class Inbox {
   push(view: DataView): void {
     this.stats.frames++;
     this.stats.bytes += view.byteLength;
-    let header: Header;
+    let frame: Header;
     try {
-      header = parseHeader(view);
+      frame = parseHeader(view);
     } catch (cause) {
       return this.#undecodable("", cause);
     }
-    if (header.seq === 0) return this.#deliver(view, header);
-    if (header.seq === Infinity) return this.#undecodable("", new FrameError("size", "delivery number beyond 2^53"));
-    if (!this.#session.on) return this.#gate.push(header.seq, { view, header });
+    const { seq } = frame;
+    if (seq === 0) return this.#deliver(frame);
+    if (seq === Infinity) return this.#undecodable("", new FrameError("size", "delivery number beyond 2^53"));
+    if (!this.#session.on) return this.#gate.push(seq, frame);
     if (!this.#session.attached) return;
-    if (!this.#session.push(header.seq, header.seq)) return this.#events.violation(`delivery number ${header.seq} out of order`);
-    this.#deliver(view, header);
+    if (!this.#session.push(seq, seq)) return this.#events.violation(`delivery number ${seq} out of order`);
+    this.#deliver(frame);
     this.#session.delivered();
   }
 
-  #deliver(view: DataView, header: Header): void {
-    const control = this.#controls.get(header.id);
-    if (control === undefined) return this.#application(view, header);
-    this.#decode(control.event, view, header, control.handle);
+  #deliver(frame: Header): void {
+    const control = this.#controls.get(frame.id);
+    if (control) this.#decode(control.event, frame, control.handle);
+    else this.#application(frame);
   }
 
-  #application(view: DataView, header: Header): void {
-    const { id, seq } = header;
+  #application(frame: Header): void {
+    const { id, seq } = frame;
     const event = this.#known.get(id);
     const meta: { -readonly [K in keyof Meta]: Meta[K] } = { event: event?.name ?? "", id, seq };
     let topic: Topic | undefined;
-    if (header.trailer) {
-      const { ref, offset } = parseTrailer(view, header);
+    if (frame.trailer) {
+      const { ref, offset } = parseTrailer(frame.view, frame);
       topic = this.#topics.find(ref);
-      if (topic === undefined || offset === Infinity || !this.#topics.advance(topic, offset)) {
+      if (!topic || offset === Infinity || !this.#topics.advance(topic, offset)) {
         this.stats.stale++;
         return;
       }
       meta.topic = topic.name;
       meta.offset = offset;
     }
-    if (event === undefined) return this.#unknown(view, header, meta);
+    if (!event) return this.#unknown(frame, meta);
     const any = !event.internal;
     const all = [this.handlers, ...this.#topics.audience(topic)];
     if (!all.some((h) => h.wants(id)) && !(any && this.handlers.wants(ANY))) return;
-    this.#decode(event, view, header, (value) => {
+    this.#decode(event, frame, (value) => {
       for (const h of all) h.dispatch(id, value, meta, any && h === this.handlers, (cause) => this.#threw(event.name, cause));
     });
   }
 
-  #unknown(view: DataView, header: Header, meta: Meta): void {
+  #unknown({ view, id, start, end }: Header, meta: Meta): void {
     this.stats.unknown++;
-    const raw = new Uint8Array(view.buffer.slice(view.byteOffset + header.start, view.byteOffset + header.end));
-    this.once(`id ${header.id}`, () => new NovaError("unimplemented", `unknown event id 0x${header.id.toString(16)}; is this schema older than the server's?`));
+    const raw = new Uint8Array(view.buffer.slice(view.byteOffset + start, view.byteOffset + end));
+    this.once(`id ${id}`, () => new NovaError("unimplemented", `unknown event id 0x${id.toString(16)}; is this schema older than the server's?`));
     this.handlers.dispatch(ANY, undefined, { ...meta, raw }, false, (cause) => this.#threw("", cause));
   }
 
-  #decode<T>(event: EventDescriptor<T>, view: DataView, header: Header, then: (value: T) => void): void {
+  #decode<T>(event: EventDescriptor<T>, { view, start, end }: Header, then: (value: T) => void): void {
     let value: T;
+    this.#decoding = event.name;
     try {
-      value = this.#reader.payload(view, header.start, header.end, event.table);
+      value = this.#reader.payload(view, start, end, event.table);
     } catch (cause) {
-      this.#unsafe = [];
       return this.#undecodable(event.name, cause);
     }
-    if (this.#unsafe.length > 0) this.#warn(event.name);
     then(value);
   }
 
-  #warn(event: string): void {
-    const paths = this.#unsafe;
-    this.#unsafe = [];
-    for (const path of paths) {
-      const field = path.replace(/\[\d+\]/g, "[]");
-      this.once(`int64 ${event}.${field}`, () => new NovaError("invalid", `event ${event}: ${path}: rounded, the integer is beyond 2^53; declare the field as bigint`, { event }));
-    }
+  #rounded(path: string): void {
+    const event = this.#decoding;
+    const field = path.replace(/\[\d+\]/g, "[]");
+    this.once(`int64 ${event}.${field}`, () => new NovaError("invalid", `event ${event}: ${path}: rounded, the integer is beyond 2^53; declare the field as bigint`, { event }));
   }
 
   #undecodable(event: string, cause: unknown): void {

@@ -128,7 +128,7 @@ export class Link {
    * @param heartbeatMs its wish for the heartbeat, 0 = none
    */
   welcomed(heartbeatMs: number): void {
-    if (this.#current.state === "connected" || this.#socket === undefined) return;
+    if (this.#current.state === "connected" || !this.#socket) return;
     clearTimeout(this.#timer);
     this.#renewed = false;
     this.#hurried = false;
@@ -175,16 +175,14 @@ export class Link {
     const text = describe(code, reason);
     const verdict = judge(code, reason);
     if (verdict === "stop") return this.#finish(text, code);
-    if (verdict === "slow") return this.#retry(this.#backoff.full(), text, code);
+    let delay = this.#backoff.next(verdict === "slow");
     if (verdict === "token") {
-      if (this.#renewed || this.#options.token === undefined) return this.#finish("unauthenticated", code);
+      if (this.#renewed || !this.#options.token) return this.#finish("unauthenticated", code);
       this.#renewed = true;
       // At once, but not again and again when the server takes back what it accepted.
-      const first = this.#backoff.attempt === 0;
-      const delay = this.#backoff.next();
-      return this.#retry(first ? 0 : delay, text, code);
+      if (this.#backoff.attempt === 1) delay = 0;
     }
-    this.#retry(this.#backoff.next(), text, code);
+    this.#retry(delay, text, code);
   }
 
   /** This side gives the socket up and tries again. */
@@ -232,7 +230,7 @@ export class Link {
   /** The page or the network is back. */
   #wake(): void {
     if (this.#current.state === "connected") return this.#heartbeat.probe();
-    const waiting = this.#current.state === "reconnecting" && this.#socket === undefined;
+    const waiting = this.#current.state === "reconnecting" && !this.#socket;
     if (!waiting || this.#hurried || (this.#current.retryInMs ?? 0) < 1000) return;
     this.#hurried = true; // once until the next welcome: wake-ups must not defeat the delays
     clearTimeout(this.#timer);

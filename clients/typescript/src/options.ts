@@ -43,7 +43,7 @@ export interface Options {
  */
 export function webSocketOf(options: Options): WebSocketClass {
   const found = options.webSocket ?? (globalThis as { WebSocket?: WebSocketClass }).WebSocket;
-  if (found === undefined) {
+  if (!found) {
     throw new NovaError("failed_precondition", "no global WebSocket; give one as option webSocket");
   }
   return found;

@@ -4,11 +4,11 @@
  * arrive closer together than they were sent.
  */
 export class Pace {
-  /** Frames per ms; 0 = as many as come. */
-  #rate = 0;
-  #burst = 0;
-  #tokens = 0;
-  #at = 0;
+  /** Time that one frame costs, and that may be spent ahead, in ms. */
+  #cost = 0;
+  #ahead = 0;
+  /** Until when time is spent. */
+  #spent = 0;
   #held: Uint8Array[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -30,27 +30,24 @@ export class Pace {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#held = [];
-    this.#rate = rate * 0.00095;
-    this.#tokens = this.#burst = Math.max(1, burst * 0.9 - 2); // hello and attach count too
-    this.#at = Date.now();
+    this.#cost = rate > 0 ? 1053 / rate : 0;
+    this.#ahead = this.#cost * Math.max(0, burst * 0.9 - 3); // hello and attach count too
+    this.#spent = 0;
   }
 
   /** Reports whether a frame would go at once. */
   room(): boolean {
-    if (!(this.#rate > 0)) return true;
     if (this.#timer) return false;
-    const now = Date.now();
-    this.#tokens = Math.min(this.#burst, this.#tokens + Math.max(0, now - this.#at) * this.#rate);
-    this.#at = now;
-    if (this.#tokens >= 1) return true;
-    this.#timer = setTimeout(() => this.#drain(), Math.ceil((1 - this.#tokens) / this.#rate));
-    return false;
+    // Never more than one frame's time, even when the clock was set back.
+    const wait = Math.min(this.#cost, this.#spent - this.#ahead - Date.now());
+    if (wait > 0) this.#timer = setTimeout(() => this.#drain(), Math.ceil(wait));
+    return wait <= 0;
   }
 
   /** Sends a frame, now or when its turn comes; false when there is no open socket. */
   send(frame: Uint8Array): boolean {
     if (!this.room()) return this.#held.push(frame) > 0;
-    this.#tokens--;
+    this.#spent = Math.max(this.#spent, Date.now()) + this.#cost;
     return this.#send(frame);
   }
 

@@ -108,7 +108,7 @@ export class SendQueue {
 
   /** Sends what waits while the socket takes it. */
   flush(): void {
-    for (let entry: Entry | undefined; (entry = this.#entries[this.#sent]) !== undefined; ) {
+    for (let entry: Entry | undefined; (entry = this.#entries[this.#sent]); ) {
       const { length } = entry.frame;
       if (this.#sent >= this.#tried && length > (this.#largest || length)) {
         this.#fail(this.#sent, 1, "invalid", `frame of ${length} bytes is larger than the server takes (${this.#largest} bytes)`);
@@ -141,7 +141,7 @@ export class SendQueue {
   #watch(): void {
     clearTimeout(this.#timer);
     const first = this.#entries[this.#tried];
-    if (first !== undefined) this.#timer = setTimeout(() => this.#expire(), Math.max(0, first.until - Date.now()));
+    if (first) this.#timer = setTimeout(() => this.#expire(), Math.max(0, first.until - Date.now()));
   }
 
   #expire(): void {

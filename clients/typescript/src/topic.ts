@@ -62,45 +62,14 @@ export interface TopicEvents {
   error(e: NovaError): void;
 }
 
-class Member implements Subscription {
-  readonly handlers = new Handlers();
-
-  readonly #topics: Topics;
-
-  constructor(readonly entry: Topic, topics: Topics) {
-    this.#topics = topics;
-  }
-
-  get topic(): string {
-    return this.entry.name;
-  }
-
-  get position(): Position | undefined {
-    return this.entry.position;
-  }
-
-  get recovered(): boolean {
-    return this.entry.recovered;
-  }
-
-  on<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle {
-    this.#topics.know(event);
-    return this.handlers.on(event, handler);
-  }
-
-  close(): void {
-    this.#topics.close(this);
-  }
-}
-
 /** A joined topic. Without members it was joined by the server. */
 export interface Topic {
   readonly name: string;
   /** Where to start without a position. */
   readonly live: boolean;
   readonly limit: number;
-  readonly members: Set<Member>;
-  /** Handlers of the members; replaced, never changed. */
+  /** Handlers of its subscriptions, and the same as a list that is replaced, never changed. */
+  readonly members: Set<Handlers>;
   audience: readonly Handlers[];
   /** Request under way or answered last. */
   id: number;
@@ -125,32 +94,40 @@ export class Topics {
     this.#events = events;
   }
 
-  know(event: EventDescriptor<any>): void {
-    this.#events.know(event);
-  }
-
   subscribe(name: string, options: SubscribeOptions): Subscription {
     const known = this.#byName.get(name);
     const topic = known ?? this.#add(name, options);
-    const member = new Member(topic, this);
-    topic.members.add(member);
+    const handlers = new Handlers();
+    topic.members.add(handlers);
     this.#gather(topic);
-    if (known === undefined) this.#join(topic);
-    return member;
+    if (!known) this.#join(topic);
+    return {
+      topic: name,
+      get position() {
+        return topic.position;
+      },
+      get recovered() {
+        return topic.recovered;
+      },
+      on: (event, handler) => {
+        this.#events.know(event);
+        return handlers.on(event, handler);
+      },
+      close: () => this.#close(topic, handlers),
+    };
   }
 
-  close(member: Member): void {
-    const { entry } = member;
-    if (!entry.members.delete(member)) return;
-    member.handlers.clear();
-    this.#gather(entry);
-    if (entry.members.size === 0 && this.#byName.get(entry.name) === entry) this.leave(entry.name);
+  #close(topic: Topic, handlers: Handlers): void {
+    if (!topic.members.delete(handlers)) return;
+    handlers.clear();
+    this.#gather(topic);
+    if (topic.members.size === 0 && this.#byName.get(topic.name) === topic) this.leave(topic.name);
   }
 
   /** Leaves a topic whatever subscribes to it. */
   leave(name: string): void {
     const topic = this.#byName.get(name);
-    if (topic === undefined) return;
+    if (!topic) return;
     this.#forget(topic);
     this.#leave(name);
   }
@@ -158,7 +135,7 @@ export class Topics {
   /** What attach lists, should the session be lost: the positions known. */
   cursors(): Cursor[] {
     this.#listed.clear();
-    for (const topic of this.#byName.values()) if (topic.position !== undefined) this.#listed.add(topic);
+    for (const topic of this.#byName.values()) if (topic.position) this.#listed.add(topic);
     return [...this.#listed].map((t) => ({ topic: t.name, ...t.position! }));
   }
 
@@ -195,7 +172,7 @@ export class Topics {
   /** Moves the position; false when the frame was delivered before. */
   advance(topic: Topic, offset: number): boolean {
     const at = topic.position;
-    if (at === undefined || offset <= at.offset) return false;
+    if (!at || offset <= at.offset) return false;
     topic.position = { epoch: at.epoch, offset };
     return true;
   }
@@ -207,15 +184,15 @@ export class Topics {
     const { epoch } = m;
     const old = topic.position;
     // A request repeated in doubt is answered twice, and may speak of an earlier place.
-    const again = topic.ref !== undefined && m.id !== 0 && old?.epoch === epoch;
-    if (topic.ref !== undefined) this.#byRef.delete(topic.ref);
+    const again = topic.ref && m.id !== 0 && old?.epoch === epoch;
+    this.#byRef.delete(topic.ref!);
     topic.ref = refOf(epoch, m.topic);
     const at = { epoch, offset: again ? Math.max(m.offset, old.offset) : m.offset };
     topic.position = at;
     topic.recovered = m.recovered;
     this.#byRef.set(topic.ref, topic);
     if (m.id !== 0) this.#events.answered(m.topic);
-    if (old === undefined || m.recovered || again) return;
+    if (!old || m.recovered || again) return;
     const same = old.epoch === epoch;
     if (same && old.offset === at.offset) return;
     this.#events.gap({ topic: m.topic, from: old.offset + 1, to: same && at.offset > old.offset ? at.offset : undefined, reason: "lost" });
@@ -232,7 +209,7 @@ export class Topics {
 
   unsubscribed(m: TopicUnsubscribed): void {
     const topic = this.#byName.get(m.topic);
-    if (topic?.ref === undefined) return; // it speaks of the time before our request
+    if (!topic?.ref) return; // it speaks of the time before our request
     this.#forget(topic);
     if (m.code !== 0) this.#tell(m, `topic ${m.topic}`, "left by the server");
   }
@@ -245,7 +222,7 @@ export class Topics {
   gap(gap: Hole): void {
     const topic = this.#byName.get(gap.topic!);
     const at = topic?.position;
-    if (topic === undefined || at === undefined || gap.to! <= at.offset) return;
+    if (!topic || !at || gap.to! <= at.offset) return;
     topic.position = { epoch: at.epoch, offset: gap.to! };
     this.#events.gap({ ...gap, from: Math.max(gap.from, at.offset + 1) });
   }
@@ -270,14 +247,14 @@ export class Topics {
   }
 
   #gather(topic: Topic): void {
-    topic.audience = [...topic.members].map((m) => m.handlers);
+    topic.audience = [...topic.members];
     this.#everyone = [...this.#byName.values()].flatMap((t) => t.audience);
   }
 
   #forget(topic: Topic): void {
     if (this.#byName.get(topic.name) === topic) this.#byName.delete(topic.name);
     this.#gather(topic);
-    if (topic.ref !== undefined && this.#byRef.get(topic.ref) === topic) this.#byRef.delete(topic.ref);
+    if (this.#byRef.get(topic.ref!) === topic) this.#byRef.delete(topic.ref!);
   }
 }
 

@@ -204,7 +204,7 @@ describe("events", () => {
       "unknown event id 0xdeadbeef; is this schema older than the server's?",
       "frame is shorter than its header: 3 bytes",
       "the server sent a text message",
-      "event quote: malformed payload: an offset points outside the buffer",
+      "event quote: malformed payload: an offset or length points outside the buffer",
       "event quote: ts: rounded, the integer is beyond 2^53; declare the field as bigint",
     ]);
     expect(any.map((a) => a.meta.event)).toEqual(["", "", "quote", "quote", "trade"]);

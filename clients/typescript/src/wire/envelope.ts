@@ -19,6 +19,8 @@ const FLAG_TRAILER = 2;
 
 /** The decoded envelope of one frame. */
 export interface Header {
+  /** The whole frame. */
+  view: DataView;
   /** FNV-1a-32 of the event name. */
   id: number;
   /** Delivery number; 0 when the frame is not numbered. Beyond 2^53−1 it is Infinity. */
@@ -70,6 +72,7 @@ export function parseHeader(view: DataView): Header {
     throw new FrameError("size", `frame length does not match its size prefix: prefix says ${size}, ${follow} bytes follow`);
   }
   return {
+    view,
     id: view.getUint32(1, true),
     seq: (flags & FLAG_SEQ) !== 0 ? safeUint64(view, 6) : 0,
     trailer,

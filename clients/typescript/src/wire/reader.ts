@@ -1,13 +1,13 @@
 import { DecodeError } from "./errors.js";
 import type { Table } from "./table.js";
 import { getText } from "./text.js";
-import { MAX_DEPTH, pathOf } from "./writer.js";
+import { MAX_DEPTH, TOO_DEEP, pathOf } from "./writer.js";
 import type { FieldName } from "./writer.js";
 
 /** Called when an int64 of a plain integer field is outside ±(2^53−1). */
 export type UnsafeInt64 = (path: string) => void;
 
-const OUTSIDE = "an offset points outside the buffer";
+const OUTSIDE = "an offset or length points outside the buffer";
 const TOO_MANY = "more tables than the buffer can hold";
 
 /**
@@ -165,7 +165,7 @@ export class Reader {
     if (entry >= this.#vtableLen) return 0;
     const at = this.#view.getUint16(this.#vtable + entry, true);
     if (at === 0) return 0;
-    if (at < 4 || this.#pos + at + size > this.#end) this.#fail(name, "the field reaches outside the buffer");
+    if (at < 4 || this.#pos + at + size > this.#end) this.#fail(name, OUTSIDE);
     return this.#pos + at;
   }
 
@@ -175,7 +175,7 @@ export class Reader {
     if (slot === 0) return 0;
     const at = this.#follow(slot, name) + 4;
     const bytes = this.count(at) * size;
-    if (bytes > this.#end - at) this.#fail(name, "a vector reaches outside the buffer");
+    if (bytes > this.#end - at) this.#fail(name, OUTSIDE);
     this.#spend(bytes, name);
     return at;
   }
@@ -194,11 +194,11 @@ export class Reader {
 
   /** Verifies the table at pos, where 4 bytes stand, and makes it the current one. */
   #enter(pos: number, name: FieldName): void {
-    if (this.#depth >= MAX_DEPTH) this.#fail(name, "tables are nested deeper than 64");
+    if (this.#depth >= MAX_DEPTH) this.#fail(name, TOO_DEEP);
     if (--this.#tables < 0) this.#fail(name, TOO_MANY);
     const view = this.#view;
     const vtable = pos - view.getInt32(pos, true);
-    if (vtable < this.#start || vtable > this.#end - 4) this.#fail(name, "the vtable lies outside the buffer");
+    if (vtable < this.#start || vtable > this.#end - 4) this.#fail(name, OUTSIDE);
     const size = view.getUint16(vtable, true);
     if (size < 4 || (size & 1) !== 0 || vtable + size > this.#end) this.#fail(name, "the vtable has a wrong size");
     this.#depth++;
@@ -212,7 +212,7 @@ export class Reader {
     const pos = this.#follow(slot, name);
     const size = view.getUint32(pos, true);
     const at = pos + 4;
-    if (size >= this.#end - at) this.#fail(name, "a string reaches outside the buffer");
+    if (size >= this.#end - at) this.#fail(name, OUTSIDE);
     if (view.getUint8(at + size) !== 0) this.#fail(name, "a string does not end with NUL");
     this.#spend(size, name);
     const s = getText(view, at, size);
@@ -228,7 +228,7 @@ export class Reader {
     const low = this.#view.getUint32(at, true);
     const high = this.#view.getInt32(at + 4, true);
     if (high > 0x1fffff || high < -0x200000 || (high === -0x200000 && low === 0)) {
-      if (this.#onUnsafe === undefined) this.#fail(name, "the integer is beyond 2^53; declare the field as bigint");
+      if (!this.#onUnsafe) this.#fail(name, "the integer is beyond 2^53; declare the field as bigint");
       this.#onUnsafe(pathOf(this.#names, this.#indexes, this.#depth, this.#list, name));
     }
     return high * 0x100000000 + low;

@@ -8,6 +8,7 @@ export type FieldName = string | number;
 
 /** Tables on one path, the root included. */
 export const MAX_DEPTH = 64;
+export const TOO_DEEP = "tables are nested deeper than 64";
 
 /** Allocating a small typed array costs more than encoding into it: frames share chunks. */
 const CHUNK = 16384;
@@ -80,7 +81,7 @@ export class Writer {
     try {
       this.#child(base + PREFIX_LEN, table, v, "", -1);
       const size = this.#pos - base - PREFIX_LEN;
-      if (size > MAX_PAYLOAD) this.fail("", "value is too big for one frame");
+      if (size > MAX_PAYLOAD) this.#tooBig();
       this.#view.setUint32(base, size, true);
       return this.#take();
     } finally {
@@ -247,12 +248,12 @@ export class Writer {
   #grow(n: number): void {
     const need = this.#pos + n;
     // Strings reserve three bytes a unit, so a legal value may ask for more than MAX_PAYLOAD.
-    if (need > 3 * MAX_PAYLOAD) this.fail("", "value is too big for one frame");
+    if (need > 3 * MAX_PAYLOAD) this.#tooBig();
     let bigger: Uint8Array<ArrayBuffer>;
     try {
       bigger = new Uint8Array(Math.max(need, 2 * this.#buf.length));
     } catch {
-      return this.fail("", "value is too big for one frame");
+      return this.#tooBig();
     }
     bigger.set(this.#buf.subarray(this.#origin, this.#pos), this.#origin);
     this.#use(bigger);
@@ -270,7 +271,7 @@ export class Writer {
 
   #enter(name: string, index: number): void {
     const depth = this.#depth;
-    if (depth >= MAX_DEPTH) this.fail(name, "tables are nested deeper than 64");
+    if (depth >= MAX_DEPTH) this.fail(name, TOO_DEEP);
     this.#names[depth] = name;
     this.#indexes[depth] = index;
     this.#depth = depth + 1;
@@ -280,6 +281,10 @@ export class Writer {
     if (typeof v !== "number") return this.wrong(name, "an integer", v);
     if (!Number.isInteger(v)) return this.fail(name, `${v} is not an integer`);
     return this.fail(name, `${v} is beyond 2^53; declare the field as bigint`);
+  }
+
+  #tooBig(): never {
+    return this.fail("", "value is too big for one frame");
   }
 
   wrong(name: FieldName, want: string, v: unknown): never {
