@@ -13,9 +13,7 @@ export interface ReconnectOptions {
  * server that comes back is not met by everyone at once.
  */
 export class Backoff {
-  readonly #initialMs: number;
-  readonly #maxMs: number;
-  readonly #stableMs: number;
+  readonly #options: ReconnectOptions;
   /** Attempts since the last stable connection. */
   attempt = 0;
 
@@ -23,9 +21,7 @@ export class Backoff {
 
   constructor(options: ReconnectOptions = {}, random: () => number = Math.random) {
     this.#random = random;
-    this.#initialMs = options.initialMs ?? 250;
-    this.#maxMs = options.maxMs ?? 30_000;
-    this.#stableMs = options.stableMs ?? 10_000;
+    this.#options = options;
   }
 
   /**
@@ -33,12 +29,13 @@ export class Backoff {
    * @param slow the longest delay
    */
   next(slow = false): number {
-    const bound = Math.min(this.#maxMs, this.#initialMs * 2 ** this.attempt++);
-    return slow ? this.#maxMs : Math.round(bound * this.#random());
+    const { initialMs = 250, maxMs = 30_000 } = this.#options;
+    const bound = Math.min(maxMs, initialMs * 2 ** this.attempt++);
+    return slow ? maxMs : Math.round(bound * this.#random());
   }
 
   /** A connection ended that lived for ms milliseconds. */
   ended(ms: number): void {
-    if (ms >= this.#stableMs) this.attempt = 0;
+    if (ms >= (this.#options.stableMs ?? 10_000)) this.attempt = 0;
   }
 }

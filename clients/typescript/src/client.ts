@@ -129,7 +129,7 @@ export class Client {
 
   /** Ends for good: closes the socket, fails what waits to be sent. */
   close(): void {
-    this.#link.close();
+    this.#link.finish("closed by the client");
   }
 
   /** Closes the socket and keeps everything else, the session too; `resume` connects again. */
@@ -144,14 +144,12 @@ export class Client {
 
   /** Calls handler for every event of that kind. */
   on<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle {
-    this.#inbox.know(event);
-    return this.#inbox.handlers.on(event, handler);
+    return this.#on(event, handler);
   }
 
   /** Calls handler for the next event of that kind only. */
   once<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle {
-    this.#inbox.know(event);
-    return this.#inbox.handlers.add(event.id, handler, true);
+    return this.#on(event, handler, true);
   }
 
   /** Takes a handler away, or all handlers of that event. */
@@ -253,6 +251,11 @@ export class Client {
     return this.#notices.add("onRecovered", listener);
   }
 
+  #on<T>(event: EventDescriptor<T>, handler: Handler<T>, once = false): Handle {
+    this.#inbox.know(event);
+    return this.#inbox.handlers.add(event.id, handler, once);
+  }
+
   #open(): void {
     if (this.status.state === "closed") throw new NovaError("failed_precondition", "the client is closed");
   }
@@ -303,7 +306,7 @@ export class Client {
   }
 
   #hello(m: control.Hello): void {
-    if (m.version !== 2) return this.#link.stop(`wire version mismatch: the server has ${m.version}, want 2`);
+    if (m.version !== 2) return this.#link.finish(`wire version mismatch: the server has ${m.version}, want 2`, 1002);
     this.#positions = m.caps.includes(TOPICS);
     const own = this.#schema;
     const theirs = m.caps.find((cap) => cap.startsWith("schema/"));
@@ -391,7 +394,7 @@ export class Client {
   }
 
   #violation(what: string): void {
-    this.#link.stop(`the server broke the protocol: ${what}`);
+    this.#link.finish(`the server broke the protocol: ${what}`, 1002);
   }
 
   #lost(): void {

@@ -47,20 +47,18 @@ export interface GateEvents<F> {
  * holds numbers > counter + 1.
  */
 export class GapGate<F> {
-  readonly #maxPending: number;
-  readonly #timeoutMs: number;
   readonly #pending = new Map<number, F>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #fresh = true;
   /** Last number delivered or given up. */
   counter = 0;
 
+  readonly #options: GateOptions;
   readonly #events: GateEvents<F>;
 
   constructor(options: GateOptions, events: GateEvents<F>) {
     this.#events = events;
-    this.#maxPending = options.maxPending ?? 1024;
-    this.#timeoutMs = options.timeoutMs ?? 5_000;
+    this.#options = options;
   }
 
   /** A connection ended: the counter stays, what is held is forgotten. */
@@ -81,7 +79,7 @@ export class GapGate<F> {
       return;
     }
     this.#pending.set(seq, frame);
-    if (this.#pending.size > this.#maxPending) return this.#drain(true);
+    if (this.#pending.size > (this.#options.maxPending ?? 1024)) return this.#drain(true);
     if (!this.#timer) {
       this.#wait(true);
       this.#events.resume(this.counter);
@@ -114,6 +112,6 @@ export class GapGate<F> {
 
   #wait(on: boolean): void {
     clearTimeout(this.#timer);
-    this.#timer = on ? setTimeout(() => this.#drain(true), this.#timeoutMs) : undefined;
+    this.#timer = on ? setTimeout(() => this.#drain(true), this.#options.timeoutMs ?? 5_000) : undefined;
   }
 }

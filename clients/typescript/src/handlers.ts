@@ -1,5 +1,3 @@
-import type { EventDescriptor } from "./wire/index.js";
-
 /** What is known about a delivered event beside its value. */
 export interface Meta {
   /** Event name; "" when no schema knows the id. */
@@ -47,10 +45,6 @@ const NONE: readonly Entry[] = [];
  */
 export class Handlers {
   readonly #byKey = new Map<Key, readonly Entry[]>();
-
-  on<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle {
-    return this.add(event.id, handler);
-  }
 
   add(key: Key, handler: (value: any, meta: any) => void, once = false): Handle {
     const entry: Entry = { handler, once, active: true };

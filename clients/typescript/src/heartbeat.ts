@@ -16,8 +16,6 @@ export interface HeartbeatOptions {
  */
 export class Heartbeat {
   #intervalMs = 0;
-  readonly #maxMisses: number;
-  readonly #probeMs: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #due = 0;
   #heard = false;
@@ -32,8 +30,6 @@ export class Heartbeat {
     this.#options = options;
     this.#ping = ping;
     this.#dead = dead;
-    this.#maxMisses = options.misses ?? 2;
-    this.#probeMs = options.probeMs ?? 5_000;
   }
 
   /** @param serverMs the server's wish for the interval in ms, 0 = none; the option wins */
@@ -59,7 +55,7 @@ export class Heartbeat {
   probe(): void {
     if (!this.#timer || this.#probing) return;
     this.#heard = false;
-    this.#wait(this.#probeMs, true);
+    this.#wait(this.#options.probeMs ?? 5_000, true);
     this.#ping();
   }
 
@@ -75,7 +71,7 @@ export class Heartbeat {
     this.#probing = false;
     if (this.#heard) this.#missed = 0;
     else if (Date.now() - this.#due > waited / 2) return this.probe();
-    else if (probed || ++this.#missed >= this.#maxMisses) {
+    else if (probed || ++this.#missed >= (this.#options.misses ?? 2)) {
       this.stop();
       return this.#dead();
     }

@@ -40,7 +40,6 @@ export class Link {
   readonly #backoff: Backoff;
   readonly #heartbeat: Heartbeat;
   readonly #pace = new Pace((frame) => this.#socket?.send(frame) ?? false, () => this.#events.room());
-  readonly #connectTimeoutMs: number;
   #current: Status = { state: "idle" };
   #socket: Socket | undefined;
   #attempt = 0;
@@ -63,7 +62,6 @@ export class Link {
     this.#url = socketUrl(url);
     this.#Class = webSocketOf(options);
     this.#backoff = new Backoff(options.reconnect);
-    this.#connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
     this.#heartbeat = new Heartbeat(
       options.heartbeat ?? {},
       () => this.#events.ping(),
@@ -106,16 +104,6 @@ export class Link {
     this.#end(KEEP, "paused by the client");
     this.#away = undefined;
     this.#set({ state: "idle", reason: "paused by the client" });
-  }
-
-  close(): void {
-    if (this.#current.state === "closed") return;
-    this.#finish("closed by the client");
-  }
-
-  /** Ends for good because of what the server said. */
-  stop(reason: string): void {
-    this.#finish(reason, 1002);
   }
 
   /** The server will close: the next attempt starts exactly so much later. */
@@ -163,9 +151,9 @@ export class Link {
         close: (code, reason) => this.#closed(code, reason),
       });
     } catch (cause) {
-      return this.#finish(`the WebSocket could not be made: ${String(cause)}`);
+      return this.finish(`the WebSocket could not be made: ${String(cause)}`);
     }
-    this.#timer = setTimeout(() => this.#fail("no welcome in time"), this.#connectTimeoutMs);
+    this.#timer = setTimeout(() => this.#fail("no welcome in time"), this.#options.connectTimeoutMs ?? 10_000);
   }
 
   /** The socket closed by itself. */
@@ -174,10 +162,10 @@ export class Link {
     this.#release();
     const text = describe(code, reason);
     const verdict = judge(code, reason);
-    if (verdict === "stop") return this.#finish(text, code);
+    if (verdict === "stop") return this.finish(text, code);
     let delay = this.#backoff.next(verdict === "slow");
     if (verdict === "token") {
-      if (this.#renewed || !this.#options.token) return this.#finish("unauthenticated", code);
+      if (this.#renewed || !this.#options.token) return this.finish("unauthenticated", code);
       this.#renewed = true;
       // At once, but not again and again when the server takes back what it accepted.
       if (this.#backoff.attempt === 1) delay = 0;
@@ -199,7 +187,9 @@ export class Link {
     this.#set({ state: "reconnecting", reason, code, attempt: this.#backoff.attempt, retryInMs: delay });
   }
 
-  #finish(reason: string, code?: number): void {
+  /** Ends for good. */
+  finish(reason: string, code?: number): void {
+    if (this.#current.state === "closed") return;
     this.#end(code ?? 1000, reason);
     this.#unwake?.();
     this.#unwake = undefined;

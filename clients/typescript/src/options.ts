@@ -58,8 +58,7 @@ export function webSocketOf(options: Options): WebSocketClass {
 export function socketUrl(url: string | URL): string {
   let parsed: URL;
   try {
-    const page = typeof location === "undefined" ? undefined : location.href;
-    parsed = new URL(url, page);
+    parsed = new URL(url, globalThis.location?.href);
   } catch (cause) {
     throw new NovaError("invalid", `${JSON.stringify(String(url))} is not a URL; write e.g. ws://localhost:3000/ws`, { cause });
   }

@@ -14,7 +14,8 @@ export interface QueueOptions {
 
 interface Entry {
   frame: Uint8Array;
-  until: number;
+  /** Set while it waits for a connection. */
+  timer?: ReturnType<typeof setTimeout>;
   done: () => void;
   fail: (e: NovaError) => void;
 }
@@ -40,7 +41,6 @@ export class SendQueue {
   #tried = 0;
   /** Longest frame the server takes, 0 = any. */
   #largest = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   readonly #send: (frame: Uint8Array) => boolean;
 
@@ -62,9 +62,11 @@ export class SendQueue {
       throw new NovaError("exhausted", `the send queue is full (${waiting} frames wait, ${this.#bytes} bytes)`);
     }
     return new Promise<void>((done, fail) => {
-      this.#entries.push({ frame, until: Date.now() + this.#maxAgeMs, done, fail });
+      const entry: Entry = { frame, done, fail };
+      this.#entries.push(entry);
       this.#bytes += frame.length;
       this.flush();
+      if (this.#tried < this.#entries.length) entry.timer = setTimeout(() => this.#expire(entry), this.#maxAgeMs);
     });
   }
 
@@ -123,30 +125,24 @@ export class SendQueue {
         this.#drop(0, 1);
       }
     }
-    this.#watch();
   }
 
   #fail(from: number, n: number, code: Code, why: string): void {
     for (const entry of this.#drop(from, n)) entry.fail(new NovaError(code, why));
-    this.#watch();
   }
 
   #drop(from: number, n: number): Entry[] {
     const dropped = this.#entries.splice(from, n);
-    for (const entry of dropped) this.#bytes -= entry.frame.length;
+    for (const { frame, timer } of dropped) {
+      this.#bytes -= frame.length;
+      clearTimeout(timer);
+    }
     return dropped;
   }
 
-  /** One timer, for the oldest frame that was never sent. */
-  #watch(): void {
-    clearTimeout(this.#timer);
-    const first = this.#entries[this.#tried];
-    if (first) this.#timer = setTimeout(() => this.#expire(), Math.max(0, first.until - Date.now()));
-  }
-
-  #expire(): void {
-    const now = Date.now();
-    const n = this.#entries.filter((entry, i) => i >= this.#tried && entry.until <= now).length;
-    this.#fail(this.#tried, n, "unavailable", `no connection for ${this.#maxAgeMs} ms; the frame was not sent`);
+  /** A frame that no connection took in time fails. */
+  #expire(entry: Entry): void {
+    const at = this.#entries.indexOf(entry);
+    if (at >= this.#tried) this.#fail(at, 1, "unavailable", `no connection for ${this.#maxAgeMs} ms; the frame was not sent`);
   }
 }

@@ -111,7 +111,7 @@ export class Topics {
       },
       on: (event, handler) => {
         this.#events.know(event);
-        return handlers.on(event, handler);
+        return handlers.add(event.id, handler);
       },
       close: () => this.#close(topic, handlers),
     };

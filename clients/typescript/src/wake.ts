@@ -5,12 +5,12 @@
  */
 export function onWake(fn: () => void): () => void {
   const stop = new AbortController();
-  const page = typeof document === "undefined" ? undefined : document;
-  const listen = (target: Partial<EventTarget> | undefined, name: string, then: () => void) => {
-    target?.addEventListener?.(name, then, { signal: stop.signal });
+  const page: Document | undefined = globalThis.document;
+  const listen = (target: Partial<EventTarget> | undefined, name: string, then = fn) => {
+    target?.addEventListener?.(name, then, stop); // stop.signal
   };
-  listen(globalThis, "online", fn);
-  listen(globalThis, "pageshow", fn);
-  listen(page, "visibilitychange", () => page!.visibilityState === "visible" && fn());
+  listen(globalThis, "online");
+  listen(globalThis, "pageshow");
+  listen(page, "visibilitychange", () => page.visibilityState === "visible" && fn());
   return () => stop.abort();
 }
