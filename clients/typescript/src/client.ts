@@ -272,12 +272,7 @@ export class Client {
 
   async #post<T>(event: EventDescriptor<T>, value: T): Promise<void> {
     this.#open();
-    const frame = this.#encode(event, value);
-    const waits = this.#link.buffered;
-    if (waits > 0 && waits + frame.length > this.#queue.maxBytes) {
-      throw new NovaError("exhausted", `${waits} bytes wait in the socket`, { event: event.name });
-    }
-    return this.#queue.push(frame);
+    return this.#queue.push(this.#encode(event, value), this.#link.buffered);
   }
 
   #control<T>(event: EventDescriptor<T>, value: T): void {
@@ -311,7 +306,7 @@ export class Client {
     const own = this.#schema;
     const theirs = m.caps.find((cap) => cap.startsWith("schema/"));
     if (own && theirs && !m.caps.includes(own)) {
-      this.#inbox.once("schema", () => new NovaError("failed_precondition", `the server has ${theirs}, this client ${own}; what they do not share is skipped`));
+      this.#inbox.once("schema", () => new NovaError("failed_precondition", `the server has ${theirs}, this client ${own}`));
     }
     const s = this.#session;
     s.on = m.caps.includes(SESSION);
@@ -324,7 +319,7 @@ export class Client {
     this.#id = m.clientId;
     this.#welcomeGroups = m.groups;
     if (this.#session.on) return; // nova.session says who this is
-    const had = this.#session.name !== "";
+    const had = this.#session.name;
     this.#session.name = "";
     this.#begin();
     this.#start(0, 0);
@@ -335,7 +330,7 @@ export class Client {
   #attached(m: control.Session): void {
     const s = this.#session;
     const again = s.attached;
-    const had = s.name !== "";
+    const had = s.name;
     if (!s.on) return;
     if (!s.attach(m) || (m.recovered && !again && !this.#queue.ack(m.received))) return this.#violation("impossible nova.session");
     this.#id = m.clientId;

@@ -94,12 +94,11 @@ export class GapGate<F> {
   /** Delivers what has become contiguous, or all that is held. */
   #drain(all: boolean): void {
     while (this.#pending.size > 0) {
-      let seq = this.counter + 1;
-      if (!this.#pending.has(seq)) {
+      const from = this.counter + 1;
+      const seq = Math.min(...this.#pending.keys());
+      if (seq > from) {
         if (!all) return;
-        const next = Math.min(...this.#pending.keys());
-        this.#events.gap({ from: seq, to: next - 1, reason: "lost" });
-        seq = next;
+        this.#events.gap({ from, to: seq - 1, reason: "lost" });
       }
       const frame = this.#pending.get(seq);
       if (!frame) return; // a listener closed the connection

@@ -51,11 +51,7 @@ export class Inbox {
     this.#session = session;
     this.#topics = topics;
     this.#events = events;
-    this.#gate = new GapGate(options.gate ?? {}, {
-      deliver: (frame) => this.#deliver(frame),
-      resume: (lastSeq) => this.#events.resume(lastSeq),
-      gap: (gap) => this.#events.gap(gap),
-    });
+    this.#gate = new GapGate(options.gate ?? {}, { ...events, deliver: (frame) => this.#deliver(frame) });
     this.#reader = new Reader(options.int64 === "error" ? undefined : (path) => this.#rounded(path));
     for (const event of options.schema?.events ?? []) this.know(event);
   }

@@ -17,9 +17,9 @@ export interface LinkEvents {
   open(): void;
   frame(view: DataView): void;
   /** Send a ping. */
-  ping(): void;
+  readonly ping: () => void;
   /** There is room for frames again. */
-  room(): void;
+  readonly room: () => void;
   /** The socket that was open is gone. */
   lost(): void;
   status(status: Status): void;
@@ -39,7 +39,7 @@ export class Link {
   readonly #Class: WebSocketClass;
   readonly #backoff: Backoff;
   readonly #heartbeat: Heartbeat;
-  readonly #pace = new Pace((frame) => this.#socket?.send(frame) ?? false, () => this.#events.room());
+  readonly #pace: Pace;
   #current: Status = { state: "idle" };
   #socket: Socket | undefined;
   #attempt = 0;
@@ -62,11 +62,8 @@ export class Link {
     this.#url = socketUrl(url);
     this.#Class = webSocketOf(options);
     this.#backoff = new Backoff(options.reconnect);
-    this.#heartbeat = new Heartbeat(
-      options.heartbeat ?? {},
-      () => this.#events.ping(),
-      () => this.#fail("no answer"),
-    );
+    this.#pace = new Pace((frame) => this.#socket?.send(frame) ?? false, events.room);
+    this.#heartbeat = new Heartbeat(options.heartbeat ?? {}, events.ping, () => this.#fail("no answer"));
   }
 
   get status(): Status {
@@ -101,9 +98,10 @@ export class Link {
 
   pause(): void {
     if (this.#current.state === "idle" || this.#current.state === "closed") return;
-    this.#end(KEEP, "paused by the client");
+    const reason = "paused by the client";
+    this.#end(KEEP, reason);
     this.#away = undefined;
-    this.#set({ state: "idle", reason: "paused by the client" });
+    this.#set({ state: "idle", reason });
   }
 
   /** The server will close: the next attempt starts exactly so much later. */
@@ -192,7 +190,6 @@ export class Link {
     if (this.#current.state === "closed") return;
     this.#end(code ?? 1000, reason);
     this.#unwake?.();
-    this.#unwake = undefined;
     this.#set({ state: "closed", reason, code });
   }
 
@@ -220,8 +217,8 @@ export class Link {
   /** The page or the network is back. */
   #wake(): void {
     if (this.#current.state === "connected") return this.#heartbeat.probe();
-    const waiting = this.#current.state === "reconnecting" && !this.#socket;
-    if (!waiting || this.#hurried || (this.#current.retryInMs ?? 0) < 1000) return;
+    // Only who waits to reconnect has a delay.
+    if (this.#socket || this.#hurried || (this.#current.retryInMs ?? 0) < 1000) return;
     this.#hurried = true; // once until the next welcome: wake-ups must not defeat the delays
     clearTimeout(this.#timer);
     void this.#dial();

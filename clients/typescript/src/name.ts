@@ -6,10 +6,7 @@ import { utf8 } from "./wire/text.js";
  * @throws NovaError invalid
  */
 export function checkName(kind: "topic" | "group", name: string): void {
-  const why = name === ""
-    ? "is empty"
-    : /[\p{Cc}\p{Cs}]/u.test(name)
-      ? "holds control characters or lone surrogates"
-      : utf8(name).length > 255 && "is longer than 255 bytes";
-  if (why) throw new NovaError("invalid", `${kind} ${JSON.stringify(name)} ${why}`);
+  if (!name || /[\p{Cc}\p{Cs}]/u.test(name) || utf8(name).length > 255) {
+    throw new NovaError("invalid", `${kind} ${JSON.stringify(name)} is not 1 to 255 bytes without control characters and lone surrogates`);
+  }
 }

@@ -56,15 +56,13 @@ export function webSocketOf(options: Options): WebSocketClass {
  * @throws NovaError invalid
  */
 export function socketUrl(url: string | URL): string {
-  let parsed: URL;
+  let parsed: URL | undefined;
   try {
     parsed = new URL(url, globalThis.location?.href);
-  } catch (cause) {
-    throw new NovaError("invalid", `${JSON.stringify(String(url))} is not a URL; write e.g. ws://localhost:3000/ws`, { cause });
-  }
-  parsed.protocol = parsed.protocol.replace("http", "ws");
-  if (!/^wss?:$/.test(parsed.protocol)) {
-    throw new NovaError("invalid", `${parsed.protocol}// is not ws://, wss://, http:// or https://`);
+    parsed.protocol = parsed.protocol.replace("http", "ws");
+  } catch {}
+  if (!parsed || !/^wss?:$/.test(parsed.protocol)) {
+    throw new NovaError("invalid", `"${url}" is not a URL with ws, wss, http or https, like ws://localhost:3000/ws`);
   }
   parsed.hash = "";
   parsed.searchParams.set("nova", "2");

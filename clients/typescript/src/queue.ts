@@ -29,9 +29,7 @@ interface Entry {
  * Invariant: sent ≤ tried ≤ entries; with a session entry i has number acked+1+i.
  */
 export class SendQueue {
-  readonly maxBytes: number;
-  readonly #maxFrames: number;
-  readonly #maxAgeMs: number;
+  readonly #options: QueueOptions;
   readonly #entries: Entry[] = [];
   #bytes = 0;
   #numbered = false;
@@ -39,34 +37,35 @@ export class SendQueue {
   /** Entries this connection has, and those any connection of the session had. */
   #sent = 0;
   #tried = 0;
-  /** Longest frame the server takes, 0 = any. */
-  #largest = 0;
+  /** Longest frame the server takes. */
+  #largest = Infinity;
 
   readonly #send: (frame: Uint8Array) => boolean;
 
   /** @param send hands a frame to the socket; false when there is none that is ready */
   constructor(options: QueueOptions = {}, send: (frame: Uint8Array) => boolean) {
     this.#send = send;
-    this.#maxFrames = options.maxFrames ?? 1024;
-    this.maxBytes = options.maxBytes ?? 1 << 20;
-    this.#maxAgeMs = options.maxAgeMs ?? 30_000;
+    this.#options = options;
   }
 
   /**
    * Takes a frame; the promise settles when it is done or given up.
+   * @param buffered bytes that wait in the socket
    * @throws NovaError exhausted, when the queue is full
    */
-  push(frame: Uint8Array): Promise<void> {
+  push(frame: Uint8Array, buffered: number): Promise<void> {
+    const { maxFrames = 1024, maxBytes = 1 << 20, maxAgeMs = 30_000 } = this.#options;
     const waiting = this.#entries.length - this.#tried;
-    if (waiting >= this.#maxFrames || this.#bytes + frame.length > this.maxBytes) {
-      throw new NovaError("exhausted", `the send queue is full (${waiting} frames wait, ${this.#bytes} bytes)`);
+    const bytes = Math.max(this.#bytes, buffered);
+    if (waiting >= maxFrames || bytes + frame.length > maxBytes) {
+      throw new NovaError("exhausted", `the send queue is full (${waiting} frames wait, ${bytes} bytes)`);
     }
     return new Promise<void>((done, fail) => {
       const entry: Entry = { frame, done, fail };
       this.#entries.push(entry);
       this.#bytes += frame.length;
       this.flush();
-      if (this.#tried < this.#entries.length) entry.timer = setTimeout(() => this.#expire(entry), this.#maxAgeMs);
+      if (this.#tried < this.#entries.length) entry.timer = setTimeout(() => this.#expire(entry, maxAgeMs), maxAgeMs);
     });
   }
 
@@ -76,7 +75,7 @@ export class SendQueue {
    */
   start(numbered: boolean, largest: number): void {
     this.#numbered = numbered;
-    this.#largest = largest;
+    this.#largest = largest || Infinity;
     this.#sent = 0;
     this.flush();
   }
@@ -112,8 +111,8 @@ export class SendQueue {
   flush(): void {
     for (let entry: Entry | undefined; (entry = this.#entries[this.#sent]); ) {
       const { length } = entry.frame;
-      if (this.#sent >= this.#tried && length > (this.#largest || length)) {
-        this.#fail(this.#sent, 1, "invalid", `frame of ${length} bytes is larger than the server takes (${this.#largest} bytes)`);
+      if (this.#sent >= this.#tried && length > this.#largest) {
+        this.#fail(this.#sent, 1, "invalid", `${length} bytes are more than the ${this.#largest} the server takes`);
         continue;
       }
       if (this.#numbered) stamp(entry.frame, this.#acked + this.#sent + 1);
@@ -141,8 +140,8 @@ export class SendQueue {
   }
 
   /** A frame that no connection took in time fails. */
-  #expire(entry: Entry): void {
+  #expire(entry: Entry, ms: number): void {
     const at = this.#entries.indexOf(entry);
-    if (at >= this.#tried) this.#fail(at, 1, "unavailable", `no connection for ${this.#maxAgeMs} ms; the frame was not sent`);
+    if (at >= this.#tried) this.#fail(at, 1, "unavailable", `not sent: no connection for ${ms} ms`);
   }
 }

@@ -1,6 +1,7 @@
 // The part of WebSocket the client uses. The event handlers are `any` because
 // the DOM's and ws's own types differ in their parameters and both must fit.
 export interface WebSocketLike {
+  /** "arraybuffer" must be honoured. */
   binaryType: string;
   readonly readyState: number;
   readonly bufferedAmount: number;
@@ -35,11 +36,9 @@ export class Socket {
     this.#ws = ws;
     ws.binaryType = "arraybuffer";
     ws.onopen = () => events.open();
-    ws.onmessage = (ev: { data: unknown }) => {
-      const { data } = ev;
-      if (data instanceof ArrayBuffer) events.frame(new DataView(data));
-      else if (ArrayBuffer.isView(data)) events.frame(new DataView(data.buffer, data.byteOffset, data.byteLength));
-      else events.text();
+    ws.onmessage = (ev: { data: string | ArrayBuffer }) => {
+      if (typeof ev.data === "string") events.text();
+      else events.frame(new DataView(ev.data));
     };
     ws.onclose = (ev: { code: number; reason: string }) => {
       this.#detach();

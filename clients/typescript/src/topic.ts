@@ -68,12 +68,11 @@ export interface Topic {
   /** Where to start without a position. */
   readonly live: boolean;
   readonly limit: number;
-  /** Handlers of its subscriptions, and the same as a list that is replaced, never changed. */
+  /** Handlers of its subscriptions. */
   readonly members: Set<Handlers>;
-  audience: readonly Handlers[];
   /** Request under way or answered last. */
   id: number;
-  position?: Position | undefined;
+  position?: { epoch: string; offset: number } | undefined;
   recovered: boolean;
   /** What trailers call it; undefined until the server has answered. */
   ref?: bigint | undefined;
@@ -99,12 +98,12 @@ export class Topics {
     const topic = known ?? this.#add(name, options);
     const handlers = new Handlers();
     topic.members.add(handlers);
-    this.#gather(topic);
+    this.#gather();
     if (!known) this.#join(topic);
     return {
       topic: name,
       get position() {
-        return topic.position;
+        return topic.position && { ...topic.position };
       },
       get recovered() {
         return topic.recovered;
@@ -120,7 +119,7 @@ export class Topics {
   #close(topic: Topic, handlers: Handlers): void {
     if (!topic.members.delete(handlers)) return;
     handlers.clear();
-    this.#gather(topic);
+    this.#gather();
     if (topic.members.size === 0 && this.#byName.get(topic.name) === topic) this.leave(topic.name);
   }
 
@@ -160,8 +159,8 @@ export class Topics {
   }
 
   /** Everyone who handles events of this topic; all topics when it is not told. */
-  audience(topic: Topic | undefined): readonly Handlers[] {
-    return topic?.audience ?? this.#everyone;
+  audience(topic: Topic | undefined): Iterable<Handlers> {
+    return topic?.members ?? this.#everyone;
   }
 
   /** Topic of a trailer; undefined when it is not (any more) joined. */
@@ -173,7 +172,7 @@ export class Topics {
   advance(topic: Topic, offset: number): boolean {
     const at = topic.position;
     if (!at || offset <= at.offset) return false;
-    topic.position = { epoch: at.epoch, offset };
+    at.offset = offset;
     return true;
   }
 
@@ -220,16 +219,16 @@ export class Topics {
 
   /** Offsets of a topic that will not come, unless the position is past them. */
   gap(gap: Hole): void {
-    const topic = this.#byName.get(gap.topic!);
-    const at = topic?.position;
-    if (!topic || !at || gap.to! <= at.offset) return;
-    topic.position = { epoch: at.epoch, offset: gap.to! };
-    this.#events.gap({ ...gap, from: Math.max(gap.from, at.offset + 1) });
+    const at = this.#byName.get(gap.topic!)?.position;
+    if (!at || gap.to! <= at.offset) return;
+    const from = Math.max(gap.from, at.offset + 1);
+    at.offset = gap.to!;
+    this.#events.gap({ ...gap, from });
   }
 
   #add(name: string, { from, limit = 0 }: SubscribeOptions): Topic {
-    const position = typeof from === "object" ? from : undefined;
-    const topic: Topic = { name, live: from === "live", limit, position, members: new Set(), audience: [], id: 0, recovered: false };
+    const position = typeof from === "object" ? { ...from } : undefined;
+    const topic: Topic = { name, live: from === "live", limit, position, members: new Set(), id: 0, recovered: false };
     this.#byName.set(name, topic);
     return topic;
   }
@@ -246,14 +245,13 @@ export class Topics {
     this.#events.tell(topic, unsubscribe, { topic });
   }
 
-  #gather(topic: Topic): void {
-    topic.audience = [...topic.members];
-    this.#everyone = [...this.#byName.values()].flatMap((t) => t.audience);
+  #gather(): void {
+    this.#everyone = [...this.#byName.values()].flatMap((t) => [...t.members]);
   }
 
   #forget(topic: Topic): void {
     if (this.#byName.get(topic.name) === topic) this.#byName.delete(topic.name);
-    this.#gather(topic);
+    this.#gather();
     if (this.#byRef.get(topic.ref!) === topic) this.#byRef.delete(topic.ref!);
   }
 }

@@ -5,12 +5,10 @@
  */
 export function onWake(fn: () => void): () => void {
   const stop = new AbortController();
-  const page: Document | undefined = globalThis.document;
-  const listen = (target: Partial<EventTarget> | undefined, name: string, then = fn) => {
-    target?.addEventListener?.(name, then, stop); // stop.signal
+  const wake = (e: Event) => {
+    if (e.type !== "visibilitychange" || document.visibilityState === "visible") fn();
   };
-  listen(globalThis, "online");
-  listen(globalThis, "pageshow");
-  listen(page, "visibilitychange", () => page.visibilityState === "visible" && fn());
+  // All come to the window; visibilitychange bubbles up to it.
+  for (const name of ["online", "pageshow", "visibilitychange"]) globalThis.addEventListener?.(name, wake, stop);
   return () => stop.abort();
 }

@@ -136,8 +136,8 @@ describe("wild values", () => {
     words(0, 16, [12, 20], [next && 4, nodes && 8], [text && 12, data && 16], 12, next, nodes, text, data, ...rest);
 
   test.each<[string, Uint8Array, string]>([
-    ["nothing", new Uint8Array(0), "the size prefix does not match the length"],
-    ["zeros", new Uint8Array(32), "the size prefix does not match the length"],
+    ["nothing", new Uint8Array(0), "the size prefix is wrong"],
+    ["zeros", new Uint8Array(32), "the size prefix is wrong"],
     ["root offset 0", words(0, 0, 0, 0), "an offset or length points outside the buffer"],
     ["root offset outside", words(0, 1000, 0, 0), "an offset or length points outside the buffer"],
     ["root offset negative", words(0, -4, 0, 0), "an offset or length points outside the buffer"],
@@ -177,7 +177,7 @@ describe("wild values", () => {
       }
     }
     const from = performance.now();
-    expect(() => payload($Node, b)).toThrow("more tables than the buffer can hold");
+    expect(() => payload($Node, b)).toThrow("the value is far larger than its buffer");
     expect(performance.now() - from).toBeLessThan(1000);
   });
 

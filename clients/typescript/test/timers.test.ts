@@ -265,15 +265,15 @@ describe("sessions", () => {
   });
 
   test("goaway is kept to the millisecond, though the page wakes up", async () => {
-    let online: () => void = () => {};
-    vi.stubGlobal("addEventListener", (name: string, fn: () => void) => name === "online" && (online = fn));
+    let online: (e: object) => void = () => {};
+    vi.stubGlobal("addEventListener", (name: string, fn: typeof online) => name === "online" && (online = fn));
     await start();
     attach();
     last().say(frameOf(control.novaGoaway, { reason: "draining", retryAfterMs: 5_000 }));
     last().readyState = 3;
     last().onclose?.({ code: 1012, reason: "service restart" });
     expect(client.status.retryInMs).toBe(5_000);
-    online();
+    online({ type: "online" });
     await vi.advanceTimersByTimeAsync(4_999);
     expect(FakeSocket.all).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
@@ -285,22 +285,25 @@ describe("sessions", () => {
 
 describe("waking up", () => {
   test("a page that returns probes once and hurries a waiting attempt once", async () => {
-    const listeners = new Map<string, () => void>();
-    const addEventListener = (name: string, fn: () => void, { signal }: { signal: AbortSignal }) => {
+    const listeners = new Map<string, (e: { type: string }) => void>();
+    const addEventListener = (name: string, fn: (e: { type: string }) => void, { signal }: { signal: AbortSignal }) => {
       listeners.set(name, fn);
       signal.addEventListener("abort", () => listeners.delete(name));
     };
     vi.stubGlobal("addEventListener", addEventListener);
-    vi.stubGlobal("document", {
-      visibilityState: "visible",
-      addEventListener,
-    });
+    const page = { visibilityState: "visible" };
+    vi.stubGlobal("document", page);
+    const fire = (type: string) => listeners.get(type)!({ type });
     await start();
     last().open();
     pong();
     expect([...listeners.keys()].sort()).toEqual(["online", "pageshow", "visibilitychange"]);
     const before = pings(last());
-    for (const fn of listeners.values()) fn();
+    page.visibilityState = "hidden";
+    fire("visibilitychange");
+    expect(pings(last()), "a page that goes needs no probe").toBe(before);
+    page.visibilityState = "visible";
+    for (const type of listeners.keys()) fire(type);
     expect(pings(last())).toBe(before + 1);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(client.status).toMatchObject({ state: "reconnecting", reason: "no answer" });
@@ -309,11 +312,11 @@ describe("waking up", () => {
       last().lose();
     }
     const made = FakeSocket.all.length;
-    listeners.get("online")!();
+    fire("online");
     await vi.advanceTimersByTimeAsync(0);
     expect(FakeSocket.all.length).toBe(made + 1);
     last().lose();
-    listeners.get("online")!();
+    fire("online");
     await vi.advanceTimersByTimeAsync(0);
     expect(FakeSocket.all.length).toBe(made + 1);
     client.close();

@@ -69,7 +69,7 @@ export function parseHeader(view: DataView): Header {
   const size = view.getUint32(HEADER_LEN, true);
   const follow = end - HEADER_LEN - PREFIX_LEN;
   if (follow !== size) {
-    throw new FrameError("size", `frame length does not match its size prefix: prefix says ${size}, ${follow} bytes follow`);
+    throw new FrameError("size", `the size prefix of the frame says ${size}, ${follow} bytes follow`);
   }
   return {
     view,

@@ -8,7 +8,7 @@ import type { FieldName } from "./writer.js";
 export type UnsafeInt64 = (path: string) => void;
 
 const OUTSIDE = "an offset or length points outside the buffer";
-const TOO_MANY = "more tables than the buffer can hold";
+const TOO_LARGE = "the value is far larger than its buffer";
 
 /**
  * Verifies and reads one size-prefixed FlatBuffer in one pass: every offset,
@@ -65,7 +65,7 @@ export class Reader {
     this.#depth = 0;
     try {
       if (len < 8 || view.getUint32(start, true) !== len - 4) {
-        this.#fail("", "the size prefix does not match the length");
+        this.#fail("", "the size prefix is wrong");
       }
       this.#enter(this.#follow(start + 4, ""), "");
       this.#names[0] = "";
@@ -114,8 +114,7 @@ export class Reader {
   }
 
   structs<T>(id: number, table: Table<T>, name: string): T[] {
-    return this.each(id, 4, name, (at, i, n) => {
-      if (i === 0 && n > this.#tables) this.#fail(name, TOO_MANY);
+    return this.each(id, 4, name, (at, i) => {
       this.#list = name;
       return this.#child(at, table, name, i);
     });
@@ -144,14 +143,14 @@ export class Reader {
     return this.each(id, 4, name, (at, i) => this.#text(at, i));
   }
 
-  /** Reads a vector; get takes the index of an element's first byte, its own, and their number. */
-  each<V>(id: number, size: number, name: string, get: (at: number, i: number, n: number) => V): V[] {
+  /** Reads a vector; get takes the index of an element's first byte, and its own. */
+  each<V>(id: number, size: number, name: string, get: (at: number, i: number) => V): V[] {
     const v: V[] = [];
     const at = this.vector(id, size, name);
     if (at === 0) return v;
     const n = this.count(at);
     this.#list = name;
-    for (let i = 0; i < n; i++) v.push(get(at + i * size, i, n));
+    for (let i = 0; i < n; i++) v.push(get(at + i * size, i));
     return v;
   }
 
@@ -195,7 +194,7 @@ export class Reader {
   /** Verifies the table at pos, where 4 bytes stand, and makes it the current one. */
   #enter(pos: number, name: FieldName): void {
     if (this.#depth >= MAX_DEPTH) this.#fail(name, TOO_DEEP);
-    if (--this.#tables < 0) this.#fail(name, TOO_MANY);
+    if (--this.#tables < 0) this.#fail(name, TOO_LARGE);
     const view = this.#view;
     const vtable = pos - view.getInt32(pos, true);
     if (vtable < this.#start || vtable > this.#end - 4) this.#fail(name, OUTSIDE);
@@ -221,7 +220,7 @@ export class Reader {
   }
 
   #spend(n: number, name: FieldName): void {
-    if ((this.#left -= n) < 0) this.#fail(name, "the value is far larger than its buffer");
+    if ((this.#left -= n) < 0) this.#fail(name, TOO_LARGE);
   }
 
   integer(at: number, name: FieldName): number {

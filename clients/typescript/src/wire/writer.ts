@@ -308,8 +308,6 @@ export function pathOf(names: string[], indexes: number[], depth: number, list: 
 
 /** A value in a message. */
 export function show(v: unknown): string {
-  if (typeof v === "string") return JSON.stringify(v.length > 40 ? `${v.slice(0, 40)}...` : v);
-  if (typeof v === "bigint") return `${v}n`;
-  if (typeof v === "object" && v !== null) return Array.isArray(v) ? "an array" : "an object";
-  return String(v);
+  if (typeof v === "object" && v) return Array.isArray(v) ? "an array" : "an object";
+  return typeof v === "string" ? JSON.stringify(v.slice(0, 40)) : String(v) + (typeof v === "bigint" ? "n" : "");
 }
