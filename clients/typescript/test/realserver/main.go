@@ -1,0 +1,111 @@
+// Command realserver is the Go server that the scenarios of the TypeScript client
+// run against. It prints its address, then obeys one command a line:
+//
+//	publish TOPIC FIRST COUNT SIZE   chats whose ts counts from FIRST, padded to SIZE bytes
+//	handled                          the texts of all chats that clients sent, comma separated
+//
+// and answers each with one line. It ends with its standard input.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/market"
+	"github.com/ignex/nova/server"
+)
+
+func main() {
+	var ho hub.Options
+	var so server.Options
+	flag.DurationVar(&ho.Session.TTL, "ttl", time.Minute, "how long a session outlives its socket, negative = not at all")
+	flag.IntVar(&ho.Backpressure.MaxFrames, "frames", 0, "frames that may wait for one client, 0 = default")
+	flag.IntVar(&ho.History.Size, "history", 0, "events a topic keeps, 0 = default")
+	flag.IntVar(&so.MaxMessageSize, "max-message", 0, "bytes of one message, 0 = default")
+	flag.Parse()
+	ho.Schema = market.Schema
+	if err := run(ho, so); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ho hub.Options, so server.Options) (err error) {
+	h, err := hub.New(ho)
+	if err != nil {
+		return err
+	}
+	s, err := server.New(h, so)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	web := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		s.Close()
+		err = errors.Join(err, h.Close(ctx), web.Close())
+		<-served
+	}()
+	c := commands{hub: h}
+	market.ChatEvent.On(h, c.handle)
+	fmt.Printf("ws://%s/ws\n", l.Addr())
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		fmt.Println(c.obey(lines.Text()))
+	}
+	return lines.Err()
+}
+
+type commands struct {
+	hub *hub.Hub
+
+	mu      sync.Mutex
+	handled []string
+}
+
+func (c *commands) handle(_ context.Context, _ *nova.Client, m *market.Chat) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handled = append(c.handled, m.Text)
+	return nil
+}
+
+func (c *commands) obey(line string) string {
+	if line == "handled" {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return strings.Join(c.handled, ",")
+	}
+	var topic string
+	var first, count int64
+	var size int
+	if _, err := fmt.Sscanf(line, "publish %s %d %d %d", &topic, &first, &count, &size); err != nil {
+		return fmt.Sprintf("error: %q: %v", line, err)
+	}
+	text := strings.Repeat("x", size)
+	for ts := first; ts < first+count; ts++ {
+		m := &market.Chat{Room: topic, Text: text, Ts: ts}
+		if err := market.ChatEvent.Publish(context.Background(), c.hub, nova.Topic(topic), m); err != nil {
+			return fmt.Sprintf("error: chat %d: %v", ts, err)
+		}
+	}
+	return "ok"
+}
