@@ -29,10 +29,6 @@ afterAll(async () => {
   await demo?.stop();
 });
 
-/** A server gives newcomers the newest 1,024 retained events, as nova.subscribe says. */
-const RETAINED = 1024;
-const retained = quakes.slice(-RETAINED);
-
 const received = (page: Page, n: string) =>
   page.waitForFunction((n) => document.querySelector("#records-note")!.textContent!.startsWith(`${n} received`), n);
 
@@ -57,7 +53,7 @@ test("the page is open while the whole file is published", async () => {
 test("the generic page shows a replayed file", async () => {
   const { page, complaints, foreign, close } = await open(browser, demo.url);
   await connected(page);
-  await received(page, "1,024");
+  await received(page, "1,707");
   expect(quakes).toHaveLength(1707);
   const header = await page.locator("#records thead th").allInnerTexts();
   expect(header.slice(0, 5)).toEqual(["#", "Received", "id", "mag", "place"]);
@@ -78,12 +74,12 @@ test("the generic page shows a replayed file", async () => {
 
 test("the filter finds words and compares fields", async () => {
   const { page, close } = await open(browser, demo.url);
-  await received(page, "1,024");
+  await received(page, "1,707");
   await page.getByLabel("Filter the table").fill("alaska mag>4 status=reviewed");
-  const want = retained.filter((q) => JSON.stringify(q).toLowerCase().includes("alaska") && q.mag > 4 && q.status === "reviewed");
+  const want = quakes.filter((q) => JSON.stringify(q).toLowerCase().includes("alaska") && q.mag > 4 && q.status === "reviewed");
   expect(want.length).toBeGreaterThan(0);
   expect(await page.locator("#records tbody td:nth-child(3)").allInnerTexts()).toEqual(want.reverse().map((q) => q.id));
-  expect(await page.locator("#records-note").innerText()).toBe(`1,024 received · ${want.length} match`);
+  expect(await page.locator("#records-note").innerText()).toBe(`1,707 received · ${want.length} match`);
   await page.getByLabel("Filter the table").fill("no such place");
   expect(await page.locator("#records-empty").innerText()).toBe("Nothing received matches the filter.");
   await close();
@@ -91,7 +87,7 @@ test("the filter finds words and compares fields", async () => {
 
 test("a record is selected by keyboard and stays while others could come", async () => {
   const { page, close } = await open(browser, demo.url);
-  await received(page, "1,024");
+  await received(page, "1,707");
   await page.locator("#records tbody button").first().click();
   await page.keyboard.press("ArrowDown");
   const id = quakes.at(-2)!.id;
@@ -107,7 +103,7 @@ describe.each([1440, 390])("at %d px", (width) => {
     const { page, complaints, close } = await open(browser, demo.url, {
       viewport: { width, height: width === 390 ? 844 : 900 }, colorScheme, deviceScaleFactor: width === 390 ? 2 : 1,
     });
-    await received(page, "1,024");
+    await received(page, "1,707");
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     expect(wide, "px too wide").toBeLessThanOrEqual(0);
     await page.screenshot({ path: artifact(`earthquakes-${width}-${colorScheme}.png`), fullPage: true });

@@ -25,6 +25,9 @@ const records = new Records((record) => {
 });
 byId("detail-follow").addEventListener("click", () => map.choose(undefined));
 
+/** More events than a server keeps of a topic. */
+const EVERYTHING = 2 ** 20;
+
 /** Bytes received so far. */
 let received = () => 0;
 let shown: EventType | undefined;
@@ -98,7 +101,7 @@ async function start(): Promise<void> {
       receive(event, v);
     });
   }
-  for (const topic of (setting("topics") ?? "").split(",")) if (topic !== "") nova.subscribe(topic);
+  for (const topic of (setting("topics") ?? "").split(",")) if (topic !== "") nova.subscribe(topic, { limit: EVERYTHING });
   new ConnectionPill(nova, (connected) => {
     if (!connected) return;
     rate.connected();
