@@ -25,13 +25,14 @@ func violation(reason string) error {
 }
 
 // attach asks for the session, or for a new one. Topics with a position go along
-// for the case that the session is lost. c.mu is held.
+// for the case that the session is lost, unless they have a limit, which attach
+// cannot tell. c.mu is held.
 func (s *socket) attach() *control.Attach {
 	c := s.c
 	m := &control.Attach{Session: c.session, LastSeq: int64(c.numbers.Last()), Topics: []control.Cursor{}}
 	if c.topicsOn {
 		for _, name := range slices.Sorted(maps.Keys(c.topics.byName)) {
-			if t := c.topics.byName[name]; t.at.Epoch != "" && !t.doubtful {
+			if t := c.topics.byName[name]; t.at.Epoch != "" && !t.doubtful && t.limit == 0 {
 				t.listed, t.asked = true, true
 				m.Topics = append(m.Topics, control.Cursor{Topic: name, Epoch: t.at.Epoch, Offset: int64(t.at.Offset)})
 			}

@@ -149,7 +149,7 @@ export class Link {
         close: (code, reason) => this.#closed(code, reason),
       });
     } catch (cause) {
-      return this.finish(`the WebSocket could not be made: ${String(cause)}`);
+      return this.finish(`WebSocket failed: ${String(cause)}`);
     }
     this.#timer = setTimeout(() => this.#fail("no welcome in time"), this.#options.connectTimeoutMs ?? 10_000);
   }

@@ -38,8 +38,7 @@ export class Pace {
   /** Reports whether a frame would go at once. */
   room(): boolean {
     if (this.#timer) return false;
-    // Never more than one frame's time, even when the clock was set back.
-    const wait = Math.min(this.#cost, this.#spent - this.#ahead - Date.now());
+    const wait = this.#spent - this.#ahead - performance.now(); // which nobody sets back
     if (wait > 0) this.#timer = setTimeout(() => this.#drain(), Math.ceil(wait));
     return wait <= 0;
   }
@@ -47,7 +46,7 @@ export class Pace {
   /** Sends a frame, now or when its turn comes; false when there is no open socket. */
   send(frame: Uint8Array): boolean {
     if (!this.room()) return this.#held.push(frame) > 0;
-    this.#spent = Math.max(this.#spent, Date.now()) + this.#cost;
+    this.#spent = Math.max(this.#spent, performance.now()) + this.#cost;
     return this.#send(frame);
   }
 

@@ -131,10 +131,10 @@ export class Topics {
     this.#leave(name);
   }
 
-  /** What attach lists, should the session be lost: the positions known. */
+  /** What attach lists, should the session be lost: the positions known. It cannot tell a limit. */
   cursors(): Cursor[] {
     this.#listed.clear();
-    for (const topic of this.#byName.values()) if (topic.position) this.#listed.add(topic);
+    for (const topic of this.#byName.values()) if (topic.position && !topic.limit) this.#listed.add(topic);
     return [...this.#listed].map((t) => ({ topic: t.name, ...t.position! }));
   }
 

@@ -431,6 +431,58 @@ describe("topics and groups over sessions", () => {
     expect(peer.received.filter((r) => r.name === "nova.subscribe")).toEqual([]);
   });
 
+  // The same cases as TestTopicGaps of the Go client.
+  test.each([
+    ["recovered at the position", "e", 7, true, []],
+    ["not recovered, further on", "e", 9, false, [{ topic: "t", from: 8, to: 9, reason: "lost" }]],
+    ["not recovered, further back", "e", 3, false, [{ topic: "t", from: 8, to: undefined, reason: "lost" }]],
+    ["not recovered, at the position", "e", 7, false, []],
+    ["another life of the topic", "f", 0, false, [{ topic: "t", from: 8, to: undefined, reason: "lost" }]],
+  ] as const)("a new session: %s", async (_, epoch, offset, ok, want) => {
+    start();
+    const sub = client.subscribe("t", { from: { epoch: "e", offset: 7 } });
+    const peer = await server.accept();
+    expect((await peer.session()).topics).toEqual([{ topic: "t", epoch: "e", offset: 7 }]);
+    peer.send(control.novaSubscribed, { id: 0, topic: "t", epoch, offset, recovered: ok, replayed: 0 }, { seq: 1 });
+    gap(peer, offset + 1, offset + 2, 5, "t");
+    gap(peer, offset + 1, offset + 3, 1, "t"); // superseded: no loss
+    gap(peer, offset + 1, offset + 2, 5, "t"); // told before
+    await settled(peer, 2);
+    expect(gaps).toEqual([...want, { topic: "t", from: offset + 1, to: offset + 2, reason: "log" }]);
+    expect([sub.recovered, sub.position]).toEqual([ok, { epoch, offset: offset + 3 }]);
+  });
+
+  test("limit goes along, also when the topic is joined again from a position", async () => {
+    start();
+    expect(() => client.subscribe("t", { limit: 0 })).toThrow("limit 0 is not a positive integer");
+    client.subscribe("t", { limit: 5 });
+    let peer = await server.accept();
+    await peer.session();
+    const { id, limit } = await peer.next(control.novaSubscribe);
+    expect(limit).toBe(5);
+    answerFor(peer, id, "t", 7, 1);
+    await settled(peer, 2);
+    peer.ws.terminate();
+    peer = await server.accept();
+    expect((await peer.session({ session: "n1.new" })).topics).toEqual([]);
+    expect(await peer.next(control.novaSubscribe)).toMatchObject({ topic: "t", epoch: "e", offset: 7, limit: 5 });
+  });
+
+  test("a rate: what the application sends and the topics joined keep below it", async () => {
+    start();
+    const topics = Array.from({ length: 15 }, (_, i) => `t${i}`);
+    for (const topic of topics) client.subscribe(topic);
+    const peer = await server.accept();
+    await peer.session({ rate: 100, burst: 10 });
+    const began = performance.now();
+    const sent = ["a", "b", "c"].map(say);
+    for (const topic of topics) expect((await peer.next(control.novaSubscribe)).topic).toBe(topic);
+    for (const id of ["a", "b", "c"]) expect((await peer.next(mixed)).id).toBe(id);
+    expect(performance.now() - began).toBeGreaterThan(80); // 19 frames, 10 at once, 100 a second
+    peer.send(control.novaAck, { seq: 3 });
+    await Promise.all(sent);
+  });
+
   test("a refused group is not asked for again", async () => {
     start();
     client.joinGroup("g");
