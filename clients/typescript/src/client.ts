@@ -1,21 +1,17 @@
 import * as control from "./control/index.js";
-import { NovaError, reasonOf, threw } from "./error.js";
-import { REASONS } from "./gate.js";
-import type { Gap, Hole } from "./gate.js";
-import { ANY, Handlers } from "./handlers.js";
-import type { Handle, Handler } from "./handlers.js";
-import { Inbox } from "./inbox.js";
-import type { Stats } from "./inbox.js";
+import { encode } from "./encode.js";
+import { NovaError, threw } from "./error.js";
+import { REASONS, type Gap, type Hole } from "./gate.js";
+import { ANY, Handlers, type Handle, type Handler } from "./handlers.js";
+import { Inbox, type Stats } from "./inbox.js";
 import { Link } from "./link.js";
 import { checkName } from "./name.js";
 import type { Options } from "./options.js";
 import { SendQueue } from "./queue.js";
 import { Session } from "./session.js";
 import type { Status } from "./status.js";
-import { Topics } from "./topic.js";
-import type { SubscribeOptions, Subscription } from "./topic.js";
-import { Writer } from "./wire/index.js";
-import type { EventDescriptor } from "./wire/index.js";
+import { Topics, type SubscribeOptions, type Subscription } from "./topic.js";
+import { Writer, type EventDescriptor } from "./wire/index.js";
 
 const SESSION = "session/1";
 const TOPICS = "topics/1";
@@ -189,8 +185,6 @@ export class Client {
    */
   subscribe(topic: string, options: SubscribeOptions = {}): Subscription {
     checkName("topic", topic);
-    const { limit = 1 } = options;
-    if (!Number.isSafeInteger(limit) || limit < 1) throw new NovaError("invalid", `limit ${limit} is not a positive integer`, { topic });
     this.#open();
     return this.#topics.subscribe(topic, options);
   }
@@ -227,7 +221,7 @@ export class Client {
   snapshot(topic: string, fromSeq = 0): void {
     checkName("topic", topic);
     this.#open();
-    this.#asked.set(topic, this.#encode(control.snapshotRequest, { topic, fromSeq }));
+    this.#asked.set(topic, encode(this.#writer, control.snapshotRequest, { topic, fromSeq }));
     this.#ask();
   }
 
@@ -260,28 +254,18 @@ export class Client {
     if (this.status.state === "closed") throw new NovaError("failed_precondition", "the client is closed");
   }
 
-  #encode<T>(event: EventDescriptor<T>, value: T): Uint8Array {
-    // A getter inside the value may send, too.
-    const writer = this.#writer.busy ? new Writer() : this.#writer;
-    try {
-      return writer.frame(event.id, event.table, value);
-    } catch (cause) {
-      throw new NovaError("invalid", `event ${event.name}: ${reasonOf(cause)}`, { event: event.name, cause });
-    }
-  }
-
   async #post<T>(event: EventDescriptor<T>, value: T): Promise<void> {
     this.#open();
-    return this.#queue.push(this.#encode(event, value), this.#link.buffered);
+    return this.#queue.push(encode(this.#writer, event, value), this.#link.buffered);
   }
 
   #control<T>(event: EventDescriptor<T>, value: T): void {
-    this.#link.send(this.#encode(event, value));
+    this.#link.send(encode(this.#writer, event, value));
   }
 
   /** Tells the server about a topic or group, now or when it goes on. */
   #tell<T>(key: string, event: EventDescriptor<T>, value: T): void {
-    const frame = this.#encode(event, value);
+    const frame = encode(this.#writer, event, value);
     this.#told.delete(key); // the newest comes last
     this.#told.set(key, { frame, at: Date.now() });
     if (this.#ready) this.#link.send(frame);

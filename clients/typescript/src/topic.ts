@@ -93,7 +93,10 @@ export class Topics {
     this.#events = events;
   }
 
+  /** @throws NovaError invalid for a bad limit */
   subscribe(name: string, options: SubscribeOptions): Subscription {
+    const { limit = 1 } = options;
+    if (!Number.isSafeInteger(limit) || limit < 1) throw new NovaError("invalid", `limit ${limit} is not a positive integer`, { topic: name });
     const known = this.#byName.get(name);
     const topic = known ?? this.#add(name, options);
     const handlers = new Handlers();
