@@ -91,9 +91,13 @@ func TestConflationOverTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all is queued behind a full socket", func() bool {
+	written, same := uint64(0), 0
+	eventually(t, "all is queued behind a socket that has been full for a while", func() bool {
 		f := r.srv.Metrics().Hub.Frames
-		return f.Numbered == frames && f.Unsent > keys
+		if same++; f.Written != written {
+			written, same = f.Written, 0
+		}
+		return f.Numbered == frames && f.Unsent > keys && same > 50 // looks, a millisecond apart
 	})
 	last, newest := uint64(0), map[string]int64{}
 	for last < frames {
