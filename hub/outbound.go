@@ -67,6 +67,17 @@ func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
 	return out
 }
 
+// Conflate gives up what was superseded while a write that is still under way
+// waited for its reader. It comes before the Next or Wrote of that write: these
+// freeze the order of all that is queued once it has passed the mark.
+func (s *Session) Conflate(c *session.Cursor) {
+	s = s.lock()
+	if s.queue.Owns(c) {
+		s.queue.Conflate()
+	}
+	s.mu.Unlock()
+}
+
 // Ahead queues a control frame in front of data. message is a whole WebSocket
 // message.
 func (s *Session) Ahead(c *session.Cursor, kind session.Kind, message []byte) {

@@ -74,7 +74,7 @@ func dialTLS(t *testing.T, secure *httptest.Server) *rawPeer {
 // When a stalled reader takes bytes again it gets the newest of each key, though
 // its queue never reached a bound.
 func TestConflationOverTLS(t *testing.T) {
-	const frames, keys = 2000, 5
+	const frames, keys = 4000, 5
 	r := newRig(t, hub.Options{Backpressure: hub.Backpressure{MaxFrames: 1 << 20, MaxBytes: 1 << 30, Policy: session.Disconnect}}, server.Options{})
 	secure := httptest.NewTLSServer(r.srv)
 	defer secure.Close()
@@ -83,18 +83,26 @@ func TestConflationOverTLS(t *testing.T) {
 	p.send(&control.Attach{})
 	var m control.Session
 	p.control(control.SessionID, &m)
-	pad := fmt.Sprintf("%08000d", 0)
+	pad := fmt.Sprintf("%016000d", 0)
 	for n := 1; n <= frames; n++ {
 		q := quote(n)
 		q.Symbol = fmt.Sprint(pad, n%keys)
 		if err := market.QuoteEvent.Publish(t.Context(), r.hub, nova.Broadcast(), q); err != nil {
 			t.Fatal(err)
 		}
+		if n != frames/2 {
+			continue
+		}
+		written, same := uint64(0), 0 // what comes now stands behind the mark
+		eventually(t, "the socket has been full for a while", func() bool {
+			f := r.srv.Metrics().Hub.Frames
+			if same++; f.Written != written {
+				written, same = f.Written, 0
+			}
+			return f.Numbered == frames/2 && f.Unsent > keys && same > 20 // looks, a millisecond apart
+		})
 	}
-	eventually(t, "all is queued behind a full socket", func() bool {
-		f := r.srv.Metrics().Hub.Frames
-		return f.Numbered == frames && f.Unsent > keys
-	})
+	eventually(t, "all is queued", func() bool { return r.srv.Metrics().Hub.Frames.Numbered == frames })
 	last, newest := uint64(0), map[string]int64{}
 	for last < frames {
 		head, payload := p.data()

@@ -114,12 +114,10 @@ func (c *conn) flushBlocking() {
 				c.cut()
 				return
 			}
-			if time.Since(began) < stalledAfter {
-				b = c.session().Next(&c.cursor, n, n, w.buf[:0])
-			} else { // it waited for the reader: what was superseded meanwhile is left out
-				c.session().Wrote(&c.cursor, n, n)
-				b = c.session().Next(&c.cursor, 0, 0, w.buf[:0])
+			if time.Since(began) >= stalledAfter { // it waited for the reader
+				c.session().Conflate(&c.cursor)
 			}
+			b = c.session().Next(&c.cursor, n, n, w.buf[:0])
 			c.wake()
 		}
 		c.flushing.Store(false)
