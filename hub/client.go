@@ -41,6 +41,8 @@ type Session struct {
 	mu    sync.Mutex              // guards queue, its cursor, and what follows
 	moved atomic.Pointer[Session] // the connection went over to this one; changes under mu
 	peer  Peer
+	hub   *Hub
+	shard *shard
 	queue session.Queue
 
 	caps      Caps              // of the last socket
@@ -52,8 +54,6 @@ type Session struct {
 	handled atomic.Uint64                  // number of the last client frame handled
 	ackSent atomic.Uint64
 
-	hub    *Hub
-	shard  *shard
 	client *nova.Client
 	id     string
 	user   string // under state, as SetUser changes it

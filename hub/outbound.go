@@ -21,7 +21,7 @@ func (s *Session) Begin(c *session.Cursor, dst []byte) []byte {
 		return nil
 	}
 	out := s.queue.Fill(c, dst)
-	if c.Writing = len(out) > 0; c.Writing {
+	if c.Writing = out != nil; c.Writing {
 		frames, _ := s.queue.Unsent()
 		s.shard.queued.observe(uint64(frames))
 	}
@@ -30,9 +30,9 @@ func (s *Session) Begin(c *session.Cursor, dst []byte) []byte {
 
 // wrote notes what a socket took. The caller holds mu.
 func (s *Session) wrote(c *session.Cursor, n, of int) {
-	before := s.queue.Stats().Written
+	before := s.queue.Sent()
 	s.queue.Wrote(c, n, of)
-	s.shard.flushed.observe(s.queue.Stats().Written - before)
+	s.shard.flushed.observe(s.queue.Sent() - before)
 }
 
 // Wrote says that the socket took n of the of bytes that Begin or Next gave. The
@@ -58,7 +58,7 @@ func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
 		s.queue.Conflate()
 	}
 	out := s.queue.Fill(c, dst)
-	c.Writing = len(out) > 0
+	c.Writing = out != nil
 	pressed := s.cross()
 	s.mu.Unlock()
 	if pressed {

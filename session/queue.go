@@ -154,6 +154,9 @@ func (q *Queue) Written() uint64 { return q.written }
 // Last returns the number given last.
 func (q *Queue) Last() uint64 { return q.next - 1 }
 
+// Sent returns how many frames were written so far.
+func (q *Queue) Sent() uint64 { return q.stats.Written }
+
 // Stats returns the counts so far.
 func (q *Queue) Stats() Stats {
 	s := q.stats
