@@ -34,7 +34,8 @@ type Result struct {
 }
 
 // FrameHandler handles one inbound event. payload is its size-prefixed
-// FlatBuffer, valid during the call only.
+// FlatBuffer, valid during the call only: its memory is used again for others. What
+// generated code decodes is a copy and stays.
 type FrameHandler func(ctx context.Context, from *Client, payload []byte) error
 
 type hubKey struct{}

@@ -149,7 +149,7 @@ func (s *Session) takeOver(c *session.Cursor, old *Session, n uint64, text strin
 	}
 	s.hub.metrics.resumes.Add(1)
 	if hook := s.hub.options.OnRestored; hook != nil {
-		old.enqueue(task{hook: true, run: func(ctx context.Context) { hook(ctx, old.client) }})
+		old.enqueue(entry{hook: true, run: func(ctx context.Context) { hook(ctx, old.client) }})
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/ignex/nova"
-	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 )
 
@@ -73,27 +72,6 @@ func (h *Hub) AllowInbound(names ...string) error {
 	return nil
 }
 
-// Inbound takes an application frame of the client: it counts it and, if someone
-// listens, queues it for the handlers. It waits while the inbox is full; payload
-// is copied. It must not be called by two goroutines at a time.
-func (s *Session) Inbound(id uint32, payload []byte) {
-	h := s.hub
-	state := h.events[id]
-	if state == nil {
-		h.metrics.unknown.Add(1)
-		return
-	}
-	handlers := len(state.list()) > 0
-	if !handlers && !state.allowed.Load() {
-		h.metrics.notAllowed.Add(1)
-		return
-	}
-	state.inbound.Add(1)
-	if handlers {
-		s.enqueue(task{state: state, payload: append([]byte(nil), payload...)})
-	}
-}
-
 // Damage says what of a frame could not be decoded.
 type Damage uint8
 
@@ -119,75 +97,40 @@ func (s *Session) Undecodable(d Damage) {
 	}
 }
 
-// task is one thing to do for a session, in order: an event for its handlers, or
-// run.
-type task struct {
-	state   *eventState
-	payload []byte
-	run     func(ctx context.Context)
-	hook    bool // of the hub itself: not held back by a full inbox
-	last    bool // nothing follows
-
-	// of clients with session/1: their number, who sent it, and what is counted when
-	// nobody listens
-	numbered bool
-	seq      uint64
-	from     *session.Cursor
-	counted  *eventState
-	unknown  bool
-	refused  bool
+// entry is what a session does in one go, in order: a burst of events for their
+// handlers, or run.
+type entry struct {
+	burst *Burst
+	run   func(ctx context.Context)
+	hook  bool // of the hub itself: not held back by a full inbox
+	last  bool // nothing follows
 }
 
-// The bounds of an inbox; reading stops beyond.
+// size returns what the bounds of an inbox are about.
+func (e *entry) size() (tasks, bytes int) {
+	if e.burst == nil {
+		return 1, 0
+	}
+	return len(e.burst.tasks), len(e.burst.bytes)
+}
+
+// The bounds of an inbox, what is being handled included; reading stops beyond.
 const (
 	inboxTasks   = 256
 	inboxPayload = 256 << 10
 )
 
 // inbox holds what a session has to do, one thing at a time, off the goroutine
-// that reads. It needs no goroutine while empty.
+// that reads. It needs no goroutine and no memory while empty.
 type inbox struct {
 	mu       sync.Mutex
 	space    sync.Cond
-	tasks    []task
-	bytes    int
+	queue    []entry
+	tasks    int // in queue and in what is being handled
+	bytes    int // likewise
 	running  bool
 	closed   bool   // takes nothing more
 	received uint64 // number of the last client frame taken
-}
-
-// enqueue waits for room and has t done after everything queued before. false: the
-// number of t does not follow.
-func (s *Session) enqueue(t task) bool {
-	box := s.box()
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	for !box.closed && !t.hook && (len(box.tasks) >= inboxTasks || box.bytes > inboxPayload) {
-		box.space.Wait()
-	}
-	if box.closed {
-		return true
-	}
-	if t.numbered {
-		take, ok := s.accept(box, &t)
-		if !take {
-			return ok
-		}
-		if t.state == nil && !box.running && len(box.tasks) == 0 {
-			s.handled.Store(t.seq) // told with the next acknowledgement by time
-			return true
-		}
-	}
-	box.closed = t.last
-	if t.last {
-		box.space.Broadcast()
-	}
-	box.tasks = append(box.tasks, t)
-	box.bytes += len(t.payload)
-	if !box.running {
-		box.running = s.hub.start(func() { s.work(box) })
-	}
-	return true
 }
 
 // box returns the inbox, made with its first use.
@@ -203,32 +146,83 @@ func (s *Session) box() *inbox {
 	return box
 }
 
-// work runs tasks until there are none.
+// wait waits for room for e; false: there will be none. The caller holds mu.
+func (b *inbox) wait(e *entry) bool {
+	tasks, _ := e.size()
+	for !b.closed && !e.hook && (b.tasks > 0 && b.tasks+tasks > inboxTasks || b.bytes > inboxPayload) {
+		b.space.Wait()
+	}
+	return !b.closed
+}
+
+// enqueue waits for room and has e done after everything queued before. false: the
+// inbox is closed.
+func (s *Session) enqueue(e entry) bool {
+	box := s.box()
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	if !box.wait(&e) {
+		return false
+	}
+	box.add(e)
+	s.run(box)
+	return true
+}
+
+// add queues e; run has to follow. The caller holds mu.
+func (b *inbox) add(e entry) {
+	if b.closed = e.last; e.last {
+		b.space.Broadcast()
+	}
+	tasks, bytes := e.size()
+	b.tasks += tasks
+	b.bytes += bytes
+	b.queue = append(b.queue, e)
+}
+
+// run sees to it that what is queued is done. The caller holds the inbox's mu.
+func (s *Session) run(box *inbox) {
+	if !box.running {
+		box.running = s.hub.start(func() { s.work(box) })
+	}
+}
+
+// next takes all that is queued and leaves the memory of spare for what comes; nil:
+// there is nothing and the inbox stands still.
+func (b *inbox) next(spare []entry) []entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.queue) == 0 {
+		b.running, b.queue = false, nil
+		return nil
+	}
+	queue := b.queue
+	b.queue = spare[:0]
+	return queue
+}
+
+// work does what there is to do until there is nothing.
 func (s *Session) work(box *inbox) {
+	var queue []entry
 	for {
-		box.mu.Lock()
-		if len(box.tasks) == 0 {
-			box.running, box.tasks = false, nil
-			box.mu.Unlock()
+		if queue = box.next(queue); queue == nil {
 			return
 		}
-		t := box.tasks[0]
-		box.mu.Unlock()
-		switch {
-		case t.run != nil:
-			s.runHook(t.run)
-		case t.state != nil:
-			s.dispatch(t.state, t.payload)
+		for i := range queue {
+			e := &queue[i]
+			tasks, bytes := e.size()
+			if e.run != nil {
+				s.runHook(e.run)
+			} else {
+				s.handle(e.burst)
+			}
+			*e = entry{}
+			box.mu.Lock()
+			box.tasks -= tasks
+			box.bytes -= bytes
+			box.space.Signal()
+			box.mu.Unlock()
 		}
-		if t.numbered {
-			s.handledUpTo(t.seq)
-		}
-		box.mu.Lock()
-		box.tasks[0] = task{}
-		box.tasks = box.tasks[1:]
-		box.bytes -= len(t.payload)
-		box.space.Signal()
-		box.mu.Unlock()
 	}
 }
 
@@ -243,7 +237,7 @@ func (s *Session) handledUpTo(seq uint64) {
 // ordered runs fn now, or after what the client sent before when it may be slow.
 func (s *Session) ordered(slow bool, fn func(ctx context.Context)) {
 	if slow {
-		s.enqueue(task{run: fn})
+		s.enqueue(entry{run: fn})
 		return
 	}
 	fn(s.hub.ctx)
@@ -258,40 +252,30 @@ func (s *Session) runHook(fn func(ctx context.Context)) {
 	fn(s.hub.ctx)
 }
 
-// dispatch runs the handlers of one event. What goes wrong in one is counted and
-// logged; the others run all the same.
-func (s *Session) dispatch(e *eventState, payload []byte) {
-	h := s.hub
-	if hook := h.options.AuthorizePublish; hook != nil {
-		if err := guard(func() error { return hook(h.ctx, s.client, e.event) }); err != nil {
-			h.metrics.notAllowed.Add(1)
-			return
-		}
+// failed counts and logs what went wrong in one handler; the others run all the
+// same. false: not even the payload decodes, so they need not try.
+func (s *Session) failed(e *eventState, err error) bool {
+	var malformed *wire.DecodeError
+	if errors.As(err, &malformed) {
+		s.Undecodable(DamagePayload)
+		return false
 	}
-	for _, x := range e.list() {
-		err := guard(func() error { return x.fn(h.ctx, s.client, payload) })
-		var malformed *wire.DecodeError
-		switch {
-		case err == nil:
-		case errors.As(err, &malformed):
-			s.Undecodable(DamagePayload)
-			return
-		default:
-			e.errors.Add(1)
-			h.options.Logger.Error("handler failed", "event", e.event.Name, "client", s.id, "error", err)
-		}
-	}
+	e.errors.Add(1)
+	s.hub.options.Logger.Error("handler failed", "event", e.event.Name, "client", s.id, "error", err)
+	return true
 }
 
 // guard turns a panic into an error.
 func guard(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = panicked(p)
 		}
 	}()
 	return fn()
 }
+
+func panicked(v any) error { return fmt.Errorf("panic: %v\n%s", v, debug.Stack()) }
 
 func asCoded(err error) (*nova.Error, bool) {
 	var coded *nova.Error

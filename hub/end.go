@@ -62,7 +62,7 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 		s.client.Clear()
 		return
 	}
-	s.enqueue(task{hook: true, last: true, run: func(ctx context.Context) {
+	s.enqueue(entry{hook: true, last: true, run: func(ctx context.Context) {
 		defer s.client.Clear()
 		if hook != nil {
 			hook(ctx, s.client, reason)

@@ -115,7 +115,7 @@ func (s *Session) note(run func(ctx context.Context)) {
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	if !box.closed {
-		box.tasks = append(box.tasks, task{hook: true, run: run})
+		box.add(entry{hook: true, run: run})
 	}
 }
 
@@ -143,7 +143,7 @@ func (s *Session) kick() {
 	}
 	box.mu.Lock()
 	defer box.mu.Unlock()
-	if len(box.tasks) > 0 && !box.running {
-		box.running = s.hub.start(func() { s.work(box) })
+	if len(box.queue) > 0 {
+		s.run(box)
 	}
 }

@@ -59,6 +59,13 @@ type frame struct {
 	payload []byte
 }
 
+// inbound has a client send one event.
+func inbound(h *hub.Hub, p *fakePeer, id uint32, payload []byte) {
+	b := h.Burst()
+	b.Add(wire.Header{ID: id}, payload)
+	p.session.Inbound(b)
+}
+
 func connect(t testing.TB, h *hub.Hub, identity hub.Identity) *fakePeer {
 	t.Helper()
 	s, err := h.Open(context.Background(), identity, 0)
@@ -255,14 +262,14 @@ func TestHandlers(t *testing.T) {
 	p := connect(t, h, hub.Identity{ClientID: "c"})
 	for n := int64(1); n <= 2; n++ {
 		payload, _ := (&market.Quote{Ts: n}).AppendNova(nil)
-		p.session.Inbound(market.QuoteEvent.ID(), payload)
+		inbound(h, p, market.QuoteEvent.ID(), payload)
 		clear(payload) // the hub has a copy
 	}
 	trade, _ := (&market.Trade{}).AppendNova(nil)
-	p.session.Inbound(market.TradeEvent.ID(), trade)
-	p.session.Inbound(market.PortfolioEvent.ID(), nil)
+	inbound(h, p, market.TradeEvent.ID(), trade)
+	inbound(h, p, market.PortfolioEvent.ID(), nil)
 	last, _ := (&market.BigVal{}).AppendNova(nil)
-	p.session.Inbound(market.BigValEvent.ID(), last)
+	inbound(h, p, market.BigValEvent.ID(), last)
 	<-done
 	if want := "once 1, c 1, c 2, late 2"; strings.Join(log, ", ") != want {
 		t.Errorf("%q, want %q", strings.Join(log, ", "), want)

@@ -107,7 +107,7 @@ func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
 	s.mu.Unlock()
 	s.state.Unlock()
 	if hook := h.options.OnLost; hook != nil {
-		s.enqueue(task{hook: true, run: func(ctx context.Context) { hook(ctx, s.client, code) }})
+		s.enqueue(entry{hook: true, run: func(ctx context.Context) { hook(ctx, s.client, code) }})
 	}
 }
 

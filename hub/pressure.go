@@ -42,7 +42,7 @@ func (s *Session) cross() bool {
 // tellPressure runs the hook in its turn, once per crossing. It follows cross,
 // without a lock.
 func (s *Session) tellPressure() {
-	s.enqueue(task{hook: true, run: func(context.Context) {
+	s.enqueue(entry{hook: true, run: func(context.Context) {
 		for {
 			s.mu.Lock()
 			p := &s.pressure

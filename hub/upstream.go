@@ -15,49 +15,56 @@ func (s *Session) Owned(c *session.Cursor) bool {
 	return s.owner.Load() == c
 }
 
-// InboundNumbered is Inbound for a client with session/1: seq is its number of
-// the frame. Each is taken once and in order; one that came before is dropped.
-// false: numbers are missing in front of it, or it has none.
-func (s *Session) InboundNumbered(c *session.Cursor, seq uint64, id uint32, payload []byte) bool {
-	t := task{numbered: true, seq: seq, from: c}
-	state := s.hub.events[id]
-	switch {
-	case state == nil:
-		t.unknown = true
-	case len(state.list()) > 0:
-		t.state, t.payload = state, append([]byte(nil), payload...)
-	case state.allowed.Load():
-		t.counted = state
-	default:
-		t.refused = true
+// InboundNumbered is Inbound for a client with session/1, whose frames have
+// numbers. Each is taken once and in order; one that came before is dropped.
+// false: numbers are missing in front of one, or it has none; it and what follows
+// in the burst are dropped.
+func (s *Session) InboundNumbered(c *session.Cursor, b *Burst) bool {
+	b.numbered = true
+	box, e := s.box(), entry{burst: b}
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	if !box.wait(&e) {
+		b.release()
+		return true
 	}
-	return s.enqueue(t)
+	before := box.received
+	ok := s.accept(box, c, b)
+	b.count()
+	switch {
+	case box.received == before:
+		b.release()
+	case !b.work && !box.running && box.tasks == 0:
+		s.handled.Store(box.received) // told with the next acknowledgement by time
+		b.release()
+	default:
+		box.add(e)
+		s.run(box)
+	}
+	return ok
 }
 
-// accept decides about a numbered task under the inbox's lock: take it, or tell
-// that its number does not follow.
-func (s *Session) accept(box *inbox, t *task) (take, ok bool) {
-	switch {
-	case s.owner.Load() != t.from:
-		return false, true // of a socket that was replaced
-	case t.seq == 0 || t.seq > box.received+1:
-		return false, false
-	case t.seq <= box.received:
-		return false, true
+// accept decides about the frames of a burst under the inbox's lock: it marks
+// those not to be taken. false: a number does not follow.
+func (s *Session) accept(box *inbox, c *session.Cursor, b *Burst) bool {
+	owner := s.owner.Load() == c
+	for i := 0; i < len(b.tasks); i++ {
+		t := &b.tasks[i]
+		switch {
+		case !owner:
+			t.fate = dropped // of a socket that was replaced
+		case t.seq == 0 || t.seq > box.received+1:
+			for ; i < len(b.tasks); i++ {
+				b.tasks[i].fate = dropped
+			}
+			return false
+		case t.seq <= box.received:
+			t.fate = dropped
+		default:
+			box.received = t.seq
+		}
 	}
-	box.received = t.seq
-	m := &s.hub.metrics
-	switch {
-	case t.unknown:
-		m.unknown.Add(1)
-	case t.refused:
-		m.notAllowed.Add(1)
-	case t.counted != nil:
-		t.counted.inbound.Add(1)
-	default:
-		t.state.inbound.Add(1)
-	}
-	return true, true
+	return true
 }
 
 // received returns the number of the last client frame taken.

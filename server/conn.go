@@ -26,6 +26,7 @@ type conn struct {
 	net    net.Conn
 	reader *rawReader // nil likewise
 	parser ws.Parser
+	burst  *hub.Burst // events of the read being taken, nil = none; the reader's
 
 	caps  atomic.Uint32
 	seen  atomic.Int64 // server ticks: when bytes came last

@@ -24,6 +24,12 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 		c.session().Undecodable(hub.DamageEnvelope)
 		return nil
 	}
+	event := c.burst != nil && c.burst.Event() == head.ID || control.Layout.EventByID(head.ID) == nil
+	if !event {
+		if err := c.handOver(); err != nil {
+			return err
+		}
+	}
 	if head.ID == control.HelloID {
 		return c.hello(payload)
 	}
@@ -40,6 +46,9 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	if !c.session().Owned(&c.cursor) {
 		return nil // replaced: nothing it does counts any more
 	}
+	if event {
+		return c.application(head, payload)
+	}
 	return c.route(head, payload)
 }
 
@@ -50,6 +59,9 @@ func (c *conn) Control(op ws.Opcode, data []byte) error {
 		c.session().Ahead(&c.cursor, session.SocketPong, ws.AppendFrame(nil, ws.Pong, data))
 		c.Flush()
 	case ws.Close:
+		if err := c.handOver(); err != nil {
+			return err
+		}
 		if c.closing.CompareAndSwap(false, true) {
 			code, _, _ := ws.ParseClose(data)
 			c.server.metrics.closed(code)
@@ -108,8 +120,8 @@ func (c *conn) resume(lastSeq int64) error {
 	return nil
 }
 
-// route handles control frames and hands the others to the hub. The ids that only
-// a server sends are counted and ignored.
+// route handles control frames. Those that only a server sends are counted and
+// ignored.
 func (c *conn) route(head wire.Header, payload []byte) error {
 	var err error
 	switch head.ID {
@@ -155,11 +167,6 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 		}
 	case control.RpcCallID:
 		err = c.rpcCall(payload)
-	case control.WelcomeID, control.PongID, control.ResumedID, control.RpcResultID,
-		control.TopicSubscribedID, control.TopicRejectedID, control.TopicUnsubscribedID,
-		control.AttachID, control.SessionID, control.GapID, control.GoawayID, control.GroupsID:
-	default:
-		return c.application(head, payload)
 	}
 	if err != nil {
 		c.session().Undecodable(hub.DamageControl)
@@ -169,14 +176,32 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 	return nil
 }
 
-// application hands an event to the hub, which may make the reader wait.
+// application gathers an event for the hub. What was gathered is handed over
+// before anything else of the client is handled, and at the end of what was read.
 func (c *conn) application(head wire.Header, payload []byte) error {
+	if c.burst == nil {
+		c.burst = c.server.hub.Burst()
+	}
+	if c.burst.Add(head, payload) {
+		return c.handOver()
+	}
+	return nil
+}
+
+// handOver gives the events gathered so far to the hub, which may make the reader
+// wait.
+func (c *conn) handOver() error {
+	b := c.burst
+	if b == nil {
+		return nil
+	}
+	c.burst = nil
 	c.paused.Store(true)
 	ok := true
 	if c.Caps()&hub.CapSession != 0 {
-		ok = c.session().InboundNumbered(&c.cursor, head.Seq, head.ID, payload)
+		ok = c.session().InboundNumbered(&c.cursor, b)
 	} else {
-		c.session().Inbound(head.ID, payload)
+		c.session().Inbound(b)
 	}
 	c.paused.Store(false)
 	c.seen.Store(c.server.tick.Load())

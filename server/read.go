@@ -78,7 +78,13 @@ func (c *conn) readBlocking() {
 // feed takes bytes of the client; false ends the reader.
 func (c *conn) feed(b []byte) bool {
 	c.seen.Store(c.server.tick.Load())
+	if c.deaf {
+		return !c.dead.Load()
+	}
 	err := c.parser.Feed(b, c)
+	if failed := c.handOver(); failed != nil {
+		err = failed // of what came before
+	}
 	if c.timer != nil && c.phase.Load() == admitted {
 		c.stopTimer()
 	}
@@ -97,12 +103,10 @@ func (c *conn) feed(b []byte) bool {
 		// deadline of the closing handshake passes: closing with bytes unread would
 		// reset the connection and lose the close frame.
 		c.Close(end.Code, end.Reason)
-		if !c.deaf {
-			c.deaf = true
-			c.waitUntil(func() bool { return c.session().Drained(&c.cursor) })
-			if half, ok := c.net.(interface{ CloseWrite() error }); ok {
-				half.CloseWrite()
-			}
+		c.deaf = true
+		c.waitUntil(func() bool { return c.session().Drained(&c.cursor) })
+		if half, ok := c.net.(interface{ CloseWrite() error }); ok {
+			half.CloseWrite()
 		}
 		return !c.dead.Load()
 	}

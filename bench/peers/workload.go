@@ -60,7 +60,8 @@ func Workloads() []Workload {
 		},
 		paced(20), paced(200),
 		{
-			Name: "inbound", About: "100 connections send 64-byte messages, 256 a write",
+			Name: "inbound", About: "100 connections send 64-byte messages, 256 a write. nova decodes each and calls its typed handler, nova-raw " +
+				"calls a handler with the payload, both in order and off the goroutine that reads; the others count messages in their read loop",
 			Spec: load.Spec{Kind: load.Inbound, N: 100, Warm: second, Duration: 3 * second},
 			Size: 100, Peers: []string{"nova", "nova-raw", "gws", "gorilla", "coder", "bun"},
 		},

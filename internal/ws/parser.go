@@ -90,11 +90,11 @@ func (p *Parser) Feed(b []byte, h Handler) error {
 	}
 	for len(b) > 0 && p.flags&closed == 0 {
 		var err error
-		if p.flags&inFrame == 0 {
-			b, err = p.header(b)
-		}
-		if err == nil && p.flags&inFrame != 0 {
-			b, err = p.payload(b, h)
+		if data := p.short(b); data != nil {
+			b = b[shortHeader+len(data):]
+			err = h.Message(Binary, data)
+		} else {
+			b, err = p.next(b, h)
 		}
 		if err != nil {
 			p.err, p.held = err, nil
@@ -102,6 +102,36 @@ func (p *Parser) Feed(b []byte, h Handler) error {
 		}
 	}
 	return nil
+}
+
+// shortHeader is the size of the header of a masked frame of less than 126 bytes.
+const shortHeader = 6
+
+// short returns the unmasked message at the beginning of b if all of it is there
+// in one short frame, as a client's events mostly are; nil leaves b to next.
+func (p *Parser) short(b []byte) []byte {
+	if p.flags&(masked|inFrame) != masked || p.n > 0 || p.msg != Continuation ||
+		len(b) < shortHeader || b[0] != finBit|byte(Binary) || b[1] < maskBit || b[1] >= maskBit|len16 {
+		return nil
+	}
+	size := int(b[1] & lenBits)
+	if size > len(b)-shortHeader || int64(size) > p.max {
+		return nil
+	}
+	data := b[shortHeader : shortHeader+size : shortHeader+size]
+	mask(data, binary.LittleEndian.Uint32(b[2:]))
+	return data
+}
+
+// next takes bytes of one frame and returns the rest.
+func (p *Parser) next(b []byte, h Handler) (rest []byte, err error) {
+	if p.flags&inFrame == 0 {
+		b, err = p.header(b)
+	}
+	if err == nil && p.flags&inFrame != 0 {
+		b, err = p.payload(b, h)
+	}
+	return b, err
 }
 
 // header takes the bytes of a header and returns the rest. Once it is complete

@@ -1,0 +1,192 @@
+package hub
+
+import (
+	"sync"
+
+	"github.com/ignex/nova/wire"
+)
+
+// Burst gathers the application frames that came with one read of a socket, so
+// that they cost one lock, one wake-up and one copy of memory together. It is one
+// goroutine's until it is given to Session.Inbound or InboundNumbered, which take
+// it over.
+type Burst struct {
+	hub      *Hub
+	tasks    []task
+	bytes    []byte // the payloads, one after the other
+	state    *eventState
+	id       uint32 // of the event in state: bursts are mostly of one event
+	work     bool   // there is something for handlers
+	numbered bool
+}
+
+// task is one application frame. Its payload begins where that of the task before
+// ends.
+type task struct {
+	state *eventState // nil = unknown
+	seq   uint64      // of clients with session/1: their number
+	end   int
+	fate  fate
+}
+
+// fate is what becomes of an application frame.
+type fate uint8
+
+const (
+	forHandlers fate = iota
+	onlyCounted      // allowed, but nobody listens
+	refused
+	unknown
+	dropped // numbered wrongly or again, or of a socket that was replaced
+)
+
+// The bounds of a burst: two of them are what an inbox takes, so that one is
+// gathered while the other is handled. A payload is never cut.
+const (
+	burstTasks   = inboxTasks / 2
+	burstPayload = 16 << 10
+	// keptPayload is the capacity above which the memory of a burst is left to the
+	// collector.
+	keptPayload = 64 << 10
+)
+
+var bursts = sync.Pool{New: func() any { return new(Burst) }}
+
+// Burst returns an empty burst.
+func (h *Hub) Burst() *Burst {
+	b := bursts.Get().(*Burst)
+	b.hub = h
+	return b
+}
+
+// release gives the memory of b to the next burst.
+func (b *Burst) release() {
+	clear(b.tasks)
+	*b = Burst{tasks: b.tasks[:0], bytes: b.bytes[:0]}
+	if cap(b.bytes) > keptPayload {
+		b.bytes = nil
+	}
+	bursts.Put(b)
+}
+
+// Add adds a frame; payload is copied if someone listens. full: b is to be handed
+// over before the next one.
+func (b *Burst) Add(head wire.Header, payload []byte) (full bool) {
+	if head.ID != b.id || b.state == nil {
+		b.id, b.state = head.ID, b.hub.events[head.ID]
+	}
+	t := task{state: b.state, seq: head.Seq, fate: refused}
+	switch {
+	case t.state == nil:
+		t.fate = unknown
+	case len(t.state.list()) > 0:
+		t.fate = forHandlers
+		b.bytes = append(b.bytes, payload...)
+		b.work = true
+	case t.state.allowed.Load():
+		t.fate = onlyCounted
+	}
+	t.end = len(b.bytes)
+	b.tasks = append(b.tasks, t)
+	return len(b.tasks) >= burstTasks || len(b.bytes) >= burstPayload
+}
+
+// Event returns the id of the event added last; 0 without one the schema has.
+func (b *Burst) Event() uint32 {
+	if b.state == nil {
+		return 0
+	}
+	return b.id
+}
+
+// count counts the frames, each run of one event at once: the counters are
+// everybody's.
+func (b *Burst) count() {
+	for i := 0; i < len(b.tasks); {
+		t, n := &b.tasks[i], 1
+		for ; i+n < len(b.tasks) && b.tasks[i+n].state == t.state && b.tasks[i+n].fate == t.fate; n++ {
+		}
+		i += n
+		switch t.fate {
+		case forHandlers, onlyCounted:
+			t.state.inbound.Add(uint64(n))
+		case refused:
+			b.hub.metrics.notAllowed.Add(uint64(n))
+		case unknown:
+			b.hub.metrics.unknown.Add(uint64(n))
+		}
+	}
+}
+
+// Inbound takes the frames of a client without numbers: it counts them and has
+// the handlers run. It waits while the inbox is full. It must not be called by two
+// goroutines at a time.
+func (s *Session) Inbound(b *Burst) {
+	b.count()
+	if !b.work {
+		b.release()
+		return
+	}
+	if !s.enqueue(entry{burst: b}) {
+		b.release()
+	}
+}
+
+// place is how far the handling of a burst has come.
+type place struct {
+	frame, at int        // index of the task, position of its payload
+	begun     bool       // rest is of this frame
+	rest      []*handler // that have not run
+}
+
+// handle runs the handlers for the frames of a burst.
+func (s *Session) handle(b *Burst) {
+	var p place
+	for !s.handleOn(b, &p) {
+	}
+	b.release()
+}
+
+// handleOn goes on at p; false: a handler panicked, which is its error, and the
+// rest is still to be done. One recover for many calls: each costs as much as a
+// small handler.
+func (s *Session) handleOn(b *Burst, p *place) (done bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.failed(b.tasks[p.frame].state, panicked(v))
+		}
+	}()
+	for ; p.frame < len(b.tasks); p.frame++ {
+		t := &b.tasks[p.frame]
+		if !p.begun {
+			p.begun, p.rest = true, s.handlers(t)
+		}
+		for len(p.rest) > 0 {
+			x := p.rest[0]
+			p.rest = p.rest[1:]
+			err := x.fn(s.hub.ctx, s.client, b.bytes[p.at:t.end:t.end])
+			if err != nil && !s.failed(t.state, err) {
+				p.rest = nil
+			}
+		}
+		p.begun, p.at = false, t.end
+		if b.numbered && t.fate != dropped {
+			s.handledUpTo(t.seq)
+		}
+	}
+	return true
+}
+
+// handlers returns those to run for a frame.
+func (s *Session) handlers(t *task) []*handler {
+	if t.fate != forHandlers {
+		return nil
+	}
+	if hook := s.hub.options.AuthorizePublish; hook != nil {
+		if err := guard(func() error { return hook(s.hub.ctx, s.client, t.state.event) }); err != nil {
+			s.hub.metrics.notAllowed.Add(1)
+			return nil
+		}
+	}
+	return t.state.list()
+}

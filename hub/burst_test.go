@@ -1,0 +1,124 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/market"
+	"github.com/ignex/nova/wire"
+)
+
+const burstOf = 100
+
+// busy returns a function that has a client send one burst and waits until it is
+// handled.
+func busy(t testing.TB, decode bool) (send func()) {
+	h := newHub(t, hub.Options{})
+	done, n := make(chan struct{}), 0
+	count := func() {
+		if n++; n%burstOf == 0 {
+			done <- struct{}{}
+		}
+	}
+	if decode {
+		market.QuoteEvent.On(h, func(context.Context, *nova.Client, *market.Quote) error { count(); return nil })
+	} else if _, err := h.HandleFrame(market.QuoteEvent.Info(), func(context.Context, *nova.Client, []byte) error {
+		count()
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	p := connect(t, h, hub.Identity{})
+	payload, err := (&market.Quote{Ts: 1}).AppendNova(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		b := h.Burst()
+		for range burstOf {
+			b.Add(wire.Header{ID: market.QuoteEvent.ID()}, payload)
+		}
+		p.session.Inbound(b)
+		<-done
+	}
+}
+
+// A burst costs a few allocations, its frames none.
+func TestBurstCostsLittleMemory(t *testing.T) {
+	send := busy(t, false)
+	if n := testing.AllocsPerRun(200, send); n > burstOf/5 {
+		t.Errorf("%v allocations for %d frames", n, burstOf)
+	}
+}
+
+func BenchmarkBurst(b *testing.B) {
+	for name, decode := range map[string]bool{"raw": false, "decoded": true} {
+		b.Run(name, func(b *testing.B) {
+			send := busy(b, decode)
+			b.ReportAllocs()
+			for b.Loop() {
+				send()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/burstOf, "ns/frame")
+		})
+	}
+}
+
+// One burst with all that can happen: an event nobody may send, one the schema does
+// not have, one only counted, handlers that fail and panic, payloads that do not
+// decode. Each frame is counted once and keeps its own payload.
+func TestMixedBurst(t *testing.T) {
+	h := newHub(t, hub.Options{})
+	if err := h.AllowInbound("trade"); err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	done := make(chan struct{})
+	market.QuoteEvent.On(h, func(_ context.Context, _ *nova.Client, q *market.Quote) error {
+		got = append(got, q.Ts)
+		switch q.Ts {
+		case 2:
+			panic("on purpose")
+		case 3:
+			return errors.New("on purpose")
+		case 5:
+			close(done)
+		}
+		return nil
+	})
+	p := connect(t, h, hub.Identity{})
+	b := h.Burst()
+	add := func(id uint32, payload []byte) {
+		b.Add(wire.Header{ID: id}, payload)
+		clear(payload) // the burst has a copy
+	}
+	for n := int64(1); n <= 5; n++ {
+		payload, err := (&market.Quote{Ts: n}).AppendNova(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch n {
+		case 2:
+			add(market.TradeEvent.ID(), []byte("only counted"))
+		case 3:
+			add(12345, []byte("unknown"))
+		case 4:
+			add(market.PortfolioEvent.ID(), []byte("refused"))
+			add(market.QuoteEvent.ID(), []byte("malformed"))
+		}
+		add(market.QuoteEvent.ID(), payload)
+	}
+	p.session.Inbound(b)
+	<-done
+	if len(got) != 5 || got[0] != 1 || got[3] != 4 {
+		t.Errorf("handled %v", got)
+	}
+	m := h.Metrics()
+	if m.Inbound["quote"] != 6 || m.Inbound["trade"] != 1 || m.UnknownEvents != 1 || m.NotAllowed != 1 ||
+		m.HandlerErrors["quote"] != 2 || m.Undecodable != 1 {
+		t.Errorf("%+v", m)
+	}
+}
