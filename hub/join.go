@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/session"
@@ -143,9 +144,14 @@ func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error
 	}
 	r := dir.lock(name, create)
 	defer r.mu.Unlock()
+	if kind == nova.ToTopic && !s.joined(r) {
+		if err := r.topic.full(r); err != nil {
+			return err
+		}
+	}
 	m := &membership{session: s, room: r, index: -1, seed: req.seed}
 	if err := s.addRoom(m, kind, req); err != nil {
-		if r.members == 0 && (kind != nova.ToTopic || r.topic.head == 0) {
+		if r.members == 0 && (kind != nova.ToTopic || r.topic.head == 0 && r.topic.unused()) {
 			dir.drop(r)
 		}
 		return err
@@ -160,7 +166,7 @@ func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error
 		s.enter(m)
 		return nil
 	}
-	s.enter(m, s.replay(r.topic, name, req)...)
+	s.enterTopic(m, req)
 	s.hub.checkTotals()
 	return nil
 }
@@ -246,29 +252,90 @@ func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, ca
 	return true
 }
 
-// replay returns what a newcomer gets before the live frames. The caller holds
-// the topic's lock.
-func (s *Session) replay(t *topic, name string, req joinRequest) []*session.Batch {
+// enterTopic makes the session a member at once, in one step with the history it
+// asked for, if that fits its queue; else it catches up. The caller holds the
+// topic's lock.
+func (s *Session) enterTopic(m *membership, req joinRequest) {
+	r := m.room
+	t := r.topic
+	s.hub.metrics.historyBytes.Add(int64(t.expire(s.hub.options.Clock())))
+	if t.log != nil && !t.log.answering() {
+		s.startCatchUp(&catchUp{m: m, req: req})
+		s.hub.wantLog(r, s)
+		return
+	}
+	if s.catchesUp() {
+		s.startCatchUp(&catchUp{m: m, req: req}) // behind the others, which need the room
+		return
+	}
+	asked := s.wish(req, t)
+	if t.needsLog(asked) {
+		s.startCatchUp(&catchUp{m: m, req: req})
+		return
+	}
+	if list, ok := s.replay(t, r.name, asked); ok {
+		s.enter(m, list...)
+		return
+	}
+	c := &catchUp{m: m, req: req}
+	c.introduce()
+	s.startCatchUp(c)
+}
+
+// catchesUp reports whether a topic of the session is catching up.
+func (s *Session) catchesUp() bool {
+	s.hub.catching.mu.Lock()
+	defer s.hub.catching.mu.Unlock()
+	return s.chase != nil && len(s.chase.list) > 0
+}
+
+// wish is what a join means for this client: without positions it gets all that is
+// retained.
+func (s *Session) wish(req joinRequest, t *topic) joinRequest {
+	if s.positions() {
+		return req
+	}
+	if t.log != nil {
+		return joinRequest{limit: defaultLimit}
+	}
+	return joinRequest{limit: math.MaxInt}
+}
+
+// replay returns what a newcomer gets before the live frames. false: it does not
+// fit into the queue at once. The caller holds the topic's lock.
+func (s *Session) replay(t *topic, name string, req joinRequest) ([]*session.Batch, bool) {
 	frameRoom, byteRoom := s.room()
 	if !s.positions() {
-		if t.bytes <= byteRoom && len(t.ring)+len(t.latest) <= frameRoom {
-			return t.all(s.id)
+		if t.bytes <= byteRoom && t.count+len(t.latest) <= frameRoom && t.count+len(t.latest) <= req.limit {
+			return t.all(s.id), true
 		}
-		return batches(newest(t.after(0, s.id), frameRoom, byteRoom))
+		frames, _ := t.from(req, s.id)
+		return batches(frames), fits(frames, frameRoom, byteRoom)
 	}
 	frames, recovered := t.from(req, s.id)
-	if fit := newest(frames, frameRoom, byteRoom); len(fit) < len(frames) {
-		frames, recovered = fit, false // the rest would push out what it is meant to restore
+	if !fits(frames, frameRoom, byteRoom) {
+		return nil, false
 	}
-	position := t.head
+	told := subscribedFrame(t, name, req.id, t.position(req, frames, recovered), recovered, len(frames))
+	return append([]*session.Batch{session.NewBatch([]session.Frame{told})}, batches(frames)...), true
+}
+
+func fits(list []session.Frame, frames, bytes int) bool {
+	for i := range list {
+		bytes -= list[i].Size()
+	}
+	return len(list) <= frames && bytes >= 0
+}
+
+// position is the place before the first of the frames that answer a cursor.
+func (t *topic) position(req joinRequest, frames []session.Frame, recovered bool) uint64 {
 	switch {
 	case recovered:
-		position = uint64(req.offset)
+		return uint64(req.offset)
 	case len(frames) > 0:
-		position = frames[0].Offset - 1
+		return frames[0].Offset - 1
 	}
-	told := s.subscribed(t, name, req.id, position, recovered, len(frames))
-	return append([]*session.Batch{session.NewBatch([]session.Frame{told})}, batches(frames)...)
+	return t.head
 }
 
 // room returns the frames and bytes that the queue can take without dropping.
@@ -301,16 +368,7 @@ func (s *Session) expect(batches []*session.Batch, sign int) {
 	defer s.mu.Unlock()
 	s.coming.frames += l.frames
 	s.coming.bytes += l.bytes
-}
-
-// newest returns the last of the frames that fit.
-func newest(list []session.Frame, frames, bytes int) []session.Frame {
-	first := len(list)
-	for first > 0 && len(list)-first < frames && bytes >= list[first-1].Size() {
-		first--
-		bytes -= list[first].Size()
-	}
-	return list[first:]
+	s.fed()
 }
 
 // from returns the frames a cursor asks for, and whether they are all that came
@@ -319,10 +377,8 @@ func (t *topic) from(req joinRequest, client string) (frames []session.Frame, re
 	if req.offset < 0 {
 		return nil, false
 	}
-	after := uint64(0)
-	if req.epoch != "" && req.epoch == t.epoch && uint64(req.offset) <= t.head {
-		after, recovered = uint64(req.offset), t.lost <= uint64(req.offset) // it has the rest, even with a hole
-	}
+	after, known := t.cursor(req)
+	recovered = known && t.lost <= after // it has the rest, even with a hole
 	frames = t.after(after, client)
 	if len(frames) > req.limit {
 		frames, recovered = frames[len(frames)-req.limit:], false
@@ -330,13 +386,33 @@ func (t *topic) from(req joinRequest, client string) (frames []session.Frame, re
 	return frames, recovered
 }
 
+// cursor returns the offset that the asker has everything up to, and whether it
+// is one of this epoch.
+func (t *topic) cursor(req joinRequest) (after uint64, known bool) {
+	if req.epoch != "" && req.epoch == t.epoch && req.offset >= 0 && uint64(req.offset) <= t.head {
+		return uint64(req.offset), true
+	}
+	return 0, false
+}
+
 // present answers a subscribe for a topic the session is in: no replay.
 func (s *Session) present(r *room, req joinRequest) {
-	told := s.subscribed(r.topic, r.name, req.id, r.topic.head, false, 0)
+	position := r.topic.head
+	if c := s.catchUpIn(r); c != nil {
+		if !c.told {
+			if len(c.ids) < maxIDs {
+				c.ids = append(c.ids, req.id)
+			}
+			return
+		}
+		position = c.next
+	}
+	told := subscribedFrame(r.topic, r.name, req.id, position, false, 0)
 	s.shard.put(item{kind: itemDirect, member: &s.everyone, frame: told})
 }
 
-func (s *Session) subscribed(t *topic, name string, id int64, position uint64, recovered bool, replayed int) session.Frame {
+// subscribedFrame encodes nova.subscribed.
+func subscribedFrame(t *topic, name string, id int64, position uint64, recovered bool, replayed int) session.Frame {
 	m := control.TopicSubscribed{
 		ID: id, Topic: name, Epoch: t.epoch, Offset: int64(position),
 		Recovered: recovered, Replayed: int64(replayed),
