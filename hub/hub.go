@@ -118,18 +118,23 @@ func New(options Options) (*Hub, error) {
 	h.setKeep(0)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.ctx, h.cancel = nova.WithHub(ctx, h), cancel
-	for i := range options.Shards {
-		h.shards = append(h.shards, newShard(h, i))
-	}
 	h.catching.ring, h.logging.base = make(chan struct{}, 1), rand.Text()[:10]
 	h.logging.closing = make(chan struct{})
+	h.startLoops()
+	return h, nil
+}
+
+// startLoops starts the goroutines that last as long as the hub.
+func (h *Hub) startLoops() {
+	for i := range h.options.Shards {
+		h.shards = append(h.shards, newShard(h, i))
+	}
 	h.wg.Add(len(h.shards) + 2)
 	for _, sh := range h.shards {
 		go sh.run()
 	}
 	go h.janitor()
 	go h.dispatchCatchUps()
-	return h, nil
 }
 
 // defaultMaxSessions holds unless an option or a server says otherwise.

@@ -168,12 +168,6 @@ func (o *Options) setDefaults() error {
 	if o.History.Idle == 0 {
 		o.History.Idle = 10 * time.Minute
 	}
-	if o.LogWait == 0 {
-		o.LogWait = 2 * time.Second
-	}
-	if o.LogWait < 0 {
-		return fmt.Errorf("hub: Options.LogWait is %v; it must be positive", o.LogWait)
-	}
 	if o.Backpressure.Policy > session.Disconnect {
 		return fmt.Errorf("hub: Options.Backpressure.Policy %d is unknown", o.Backpressure.Policy)
 	}

@@ -48,8 +48,14 @@ type rule struct {
 	rest  bool     // the pattern ends in ">"
 }
 
-// compileRules checks the rules and fills in their defaults.
+// compileRules checks what is set for topics and fills in the defaults.
 func (o *Options) compileRules() ([]rule, error) {
+	if o.LogWait == 0 {
+		o.LogWait = 2 * time.Second
+	}
+	if o.LogWait < 0 {
+		return nil, fmt.Errorf("hub: Options.LogWait is %v; it must be positive", o.LogWait)
+	}
 	var rules []rule
 	for i, r := range o.Topics {
 		wrong := func(format string, args ...any) error {

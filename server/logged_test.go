@@ -179,6 +179,37 @@ func TestLogAwayDegrade(t *testing.T) {
 	}
 }
 
+// A subscribe to a topic whose log does not answer yet holds nothing else up, and
+// can be taken back.
+func TestSubscribeWaitsForTheLog(t *testing.T) {
+	log := newBadLog(t)
+	log.mode.Store(refuses)
+	options := loggedOptions(log)
+	options.LogWait = time.Minute
+	r := newRig(t, options, server.Options{})
+	p, _ := r.attach("", "", 0)
+	for id, topic := range []string{"left", "t", "t", "kept"} {
+		p.send(&control.TopicSubscribe{ID: int64(id), Topic: topic})
+	}
+	p.send(&control.Unsubscribe{Topic: "left"})
+	p.send(&control.Subscribe{Topic: "left"})
+	p.send(&control.Unsubscribe{Topic: "left"})
+	r.publish(nova.Broadcast(), 1)
+	p.expectQuote(1, 1)
+	log.mode.Store(works)
+	ids := map[int64]bool{}
+	for range 3 {
+		ids[p.subscribed().ID] = true
+	}
+	if !ids[1] || !ids[2] || !ids[3] {
+		t.Errorf("answered: %v", ids)
+	}
+	p.sync()
+	if n := r.srv.Metrics().Hub.Topics; n != 2 {
+		t.Errorf("%d topics", n)
+	}
+}
+
 // A topic that holds delivers nothing without its log, refuses further publishes,
 // and loses none that it accepted.
 func TestLogAwayHold(t *testing.T) {
