@@ -186,7 +186,8 @@ func (s *Session) fed() {
 	}
 }
 
-// appetite returns the frames and bytes that a page may bring now. 0 frames: the
+// appetite returns the frames and bytes that a page may bring now: up to three
+// quarters of the queue, which leaves what is live its place. 0 frames: the
 // session gets its next turn once the queue is shorter.
 func (s *Session) appetite() (frames, bytes int) {
 	s.mu.Lock()
@@ -196,7 +197,8 @@ func (s *Session) appetite() (frames, bytes int) {
 		return 0, 0
 	}
 	frames, bytes = s.queue.Room()
-	return frames - s.coming.frames, bytes - s.coming.bytes
+	o := &s.hub.options.Backpressure
+	return max(frames-s.coming.frames-o.MaxFrames/4, 1), max(bytes-s.coming.bytes-o.MaxBytes/4, 1)
 }
 
 // waitEmptier has the session get a turn when a frame of n bytes fits. false: it

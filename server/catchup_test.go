@@ -107,20 +107,24 @@ func TestCatchUpOverALog(t *testing.T) {
 	reading.Go(func() {
 		for n := 4; n <= frames; n++ {
 			live.expectRun(n, n)
-			if n%250 == 0 {
+			if n%250 == 0 && n < frames {
 				<-paced
 			}
 		}
 		live.expectRun(frames+1, frames+500)
 	})
 	for n := 4; n <= frames; n++ {
+		if n == frames {
+			r.durable("t", n)
+			break
+		}
 		r.publish(nova.Topic("t"), n)
 		if n%250 == 0 {
 			paced <- struct{}{}
 		}
 	}
 	slow.send(&control.TopicSubscribe{ID: 1, Topic: "t", Epoch: first.Epoch, Offset: 1, Limit: 100_000})
-	for n := frames + 1; n <= frames+500; n++ {
+	for n := frames + 1; n <= frames+500; n++ { // fewer than a queue holds
 		r.durable("t", n)
 	}
 	reading.Wait()
@@ -148,7 +152,6 @@ func TestCatchUpRacesPublishes(t *testing.T) {
 			if kept == "log" {
 				options = loggedOptions(memoryLog(t, 100_000))
 			}
-			options.Backpressure.MaxFrames = 200
 			options.Backpressure.Policy = session.Disconnect
 			r := newRig(t, options, server.Options{})
 			for n := 1; n < before; n++ {
@@ -170,6 +173,9 @@ func TestCatchUpRacesPublishes(t *testing.T) {
 				})
 			}
 			for n := before + 1; n <= before+during; n++ {
+				if n%50 == 0 { // whoever is live can keep up
+					eventually(t, "the queues are short", func() bool { return r.hub.Metrics().Frames.Unsent < 600 })
+				}
 				r.durable("t", n)
 			}
 			readers.Wait()

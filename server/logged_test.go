@@ -194,6 +194,10 @@ func TestSubscribeWaitsForTheLog(t *testing.T) {
 	p.send(&control.Unsubscribe{Topic: "left"})
 	p.send(&control.Subscribe{Topic: "left"})
 	p.send(&control.Unsubscribe{Topic: "left"})
+	p.send(&control.Ping{Ts: 1})
+	if head, _ := p.data(); head.ID != control.PongID { // before any answer
+		t.Fatalf("%+v", head)
+	}
 	r.publish(nova.Broadcast(), 1)
 	p.expectQuote(1, 1)
 	log.mode.Store(works)
