@@ -208,9 +208,29 @@ func TestSubscribeWaitsForTheLog(t *testing.T) {
 	if !ids[1] || !ids[2] || !ids[3] {
 		t.Errorf("answered: %v", ids)
 	}
-	p.sync()
-	if n := r.srv.Metrics().Hub.Topics; n != 2 {
-		t.Errorf("%d topics", n)
+	eventually(t, "the topic that was left is gone", func() bool { return r.srv.Metrics().Hub.Topics == 2 })
+}
+
+// Close does not wait for a log that is away: whoever waits for it is told.
+func TestCloseWithoutTheLog(t *testing.T) {
+	for _, policy := range []hub.LogPolicy{hub.Degrade, hub.Hold} {
+		log := newBadLog(t)
+		log.mode.Store(refuses)
+		options := loggedOptions(log)
+		options.Topics[0].LogPolicy = policy
+		options.LogWait = time.Hour
+		r := newRig(t, options, server.Options{})
+		outcome := make(chan error, 1)
+		go func() {
+			outcome <- market.QuoteEvent.Publish(context.Background(), r.hub, nova.Topic("t"), quote(1), nova.Durable())
+		}()
+		eventually(t, "the log was asked", func() bool { return log.failed.Load() > 0 })
+		if err := r.hub.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-outcome; nova.CodeOf(err) != nova.Unavailable {
+			t.Errorf("policy %d: %v", policy, err)
+		}
 	}
 }
 
