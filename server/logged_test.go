@@ -32,6 +32,7 @@ type badLog struct {
 	failed atomic.Int32
 	once   atomic.Bool // ambiguous for one append only
 	gate   sync.Mutex  // held: appends wait
+	late   sync.Mutex  // held: appends are done, and wait before they say so
 }
 
 func (l *badLog) fails(mode int32) bool {
@@ -49,6 +50,8 @@ func (l *badLog) AppendAll(ctx context.Context, entries []topiclog.Entry) error 
 		return errAway
 	}
 	err := l.Memory.AppendAll(ctx, entries)
+	l.late.Lock()
+	l.late.Unlock()
 	if l.fails(ambiguous) {
 		if l.once.Load() {
 			l.mode.Store(works)
@@ -112,6 +115,31 @@ func TestLogBeforeDeliver(t *testing.T) {
 	if offset := r.durable("t", 4); offset != 4 {
 		t.Errorf("offset %d", offset)
 	}
+}
+
+// What the log has and its members do not have yet comes once to those who catch
+// up meanwhile.
+func TestCatchUpBesideAnAppend(t *testing.T) {
+	log := newBadLog(t)
+	options := loggedOptions(log)
+	options.LogWait = time.Minute
+	newRig(t, options, server.Options{}).fill("t", 1, 500)
+	r := newRig(t, options, server.Options{}) // has nothing in memory
+	log.late.Lock()
+	r.publish(nova.Topic("t"), 501)
+	eventually(t, "the log has it", func() bool {
+		_, _, head, _ := log.Memory.Head(t.Context(), "t")
+		return head == 501
+	})
+	p, _ := r.attach("", "", 0)
+	p.send(&control.TopicSubscribe{ID: 1, Topic: "t"})
+	if m := p.subscribed(); m.Replayed != 500 {
+		t.Errorf("%+v", m)
+	}
+	p.expectRun(1, 500)
+	log.late.Unlock()
+	r.durable("t", 502)
+	p.expectRun(501, 502)
 }
 
 // An append whose outcome is not known is repeated, and counts once.
