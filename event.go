@@ -113,12 +113,21 @@ func (e Event[T]) withFrame(v *T, use func(frame []byte) error) error {
 type PublishOption func(*publishOptions)
 
 type publishOptions struct {
-	result *Result
+	result  *Result
+	durable bool
 }
 
 // Report stores what the publish reached in result.
 func Report(result *Result) PublishOption {
 	return func(o *publishOptions) { o.result = result }
+}
+
+// Durable makes a publish to a topic with a log return once the log has the event,
+// synced: then the offset is known, and the event survives the process. An error
+// with the code of ctx says that this is not known yet; Unavailable that the log
+// does not have it. Other targets are not affected.
+func Durable() PublishOption {
+	return func(o *publishOptions) { o.durable = true }
 }
 
 // Publish encodes v once and hands it to everyone the target names. A nil hub
@@ -130,14 +139,15 @@ func (e Event[T]) Publish(ctx context.Context, hub Hub, to Target, v *T, options
 		return err
 	}
 	var report *Result
+	durable := false
 	if len(options) > 0 {
 		var o publishOptions // on the heap: options are functions
 		for _, option := range options {
 			option(&o)
 		}
-		report = o.result
+		report, durable = o.result, o.durable
 	}
-	p := Publication{Event: e.event, Target: to}
+	p := Publication{Event: e.event, Target: to, Durable: durable}
 	if v != nil { // else withFrame says so
 		p.Unsafe = e.check(v)
 	}

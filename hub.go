@@ -25,12 +25,16 @@ type Publication struct {
 	Target Target
 	Frame  []byte // envelope and payload, unnumbered
 	Unsafe error  // a *wire.Int64Error when a plain int64 would change in a browser
+	// Durable: return once the logs of the topics have it (nova.Durable).
+	Durable bool
 }
 
 // Result tells what a publish reached.
 type Result struct {
-	Offset  uint64 // the topic offset given, 0 without a topic or history
-	Members int    // receivers addressed at that moment, not sockets written
+	// Offset is the topic offset given, 0 without a topic or history. A topic with a
+	// log gives it later: 0 unless the publish was Durable.
+	Offset  uint64
+	Members int // receivers addressed at that moment, not sockets written
 }
 
 // FrameHandler handles one inbound event. payload is its size-prefixed

@@ -49,6 +49,8 @@ type Session struct {
 	snapshots map[string]uint64 // topic → last number of a snapshot under way
 	coming    load              // history on the way to the queue
 	pressure  pressure
+	hungry    bool   // a catch-up waits for the queue to be below half
+	chase     *chase // its catch-ups; nil = none; guarded by hub.catching
 
 	owner   atomic.Pointer[session.Cursor] // of the socket that may act
 	handled atomic.Uint64                  // number of the last client frame handled
@@ -263,14 +265,18 @@ func (s *Session) enter(m *membership, batches ...*session.Batch) {
 // exit is the opposite of enter.
 func (s *Session) exit(m *membership, kind itemKind) {
 	r := m.room
-	r.members--
-	r.shards[s.shard.index].count--
+	if m.catch != nil {
+		s.endCatchUp(m.catch)
+	} else {
+		r.members--
+		r.shards[s.shard.index].count--
+	}
 	s.shard.put(item{kind: kind, room: r, member: m})
 	if r.members > 0 {
 		return
 	}
 	switch {
-	case r.kind == nova.ToTopic && r.topic.head == 0:
+	case r.kind == nova.ToTopic && r.topic.head == 0 && r.topic.unused():
 		s.hub.dropTopic(r) // nothing was ever published
 	case r.kind == nova.ToTopic:
 		r.topic.used = s.hub.options.Clock()
@@ -316,7 +322,25 @@ func (s *Session) in(r *room) bool {
 	if r.kind == nova.ToBroadcast {
 		return s.listed && !s.ended
 	}
+	i := s.find(r)
+	return i >= 0 && s.rooms[i].catch == nil
+}
+
+// joined is like in, also while the session catches up.
+func (s *Session) joined(r *room) bool {
+	s.state.Lock()
+	defer s.state.Unlock()
 	return s.find(r) >= 0
+}
+
+// catchUpIn returns the catch-up under way in r, whose lock the caller holds.
+func (s *Session) catchUpIn(r *room) *catchUp {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if i := s.find(r); i >= 0 {
+		return s.rooms[i].catch
+	}
+	return nil
 }
 
 // find returns the index of r in rooms, −1 for none. The caller holds state.

@@ -38,6 +38,10 @@ type Hub struct {
 	refused    atomic.Int64 // when a connection was refused last, in nanoseconds
 	roomIDs    atomic.Uint64
 	node       string // first part of session strings
+	rules      []rule
+	anyTopic   rule // of topics that no rule is for
+	catching   catching
+	logging    logging
 
 	clientsMu sync.RWMutex
 	clients   map[string]*Session
@@ -63,6 +67,10 @@ func New(options Options) (*Hub, error) {
 	if err := options.setDefaults(); err != nil {
 		return nil, err
 	}
+	rules, err := options.compileRules()
+	if err != nil {
+		return nil, err
+	}
 	h := &Hub{
 		options:    options,
 		layout:     options.Schema.Layout(),
@@ -71,6 +79,8 @@ func New(options Options) (*Hub, error) {
 		clients:    map[string]*Session{},
 		strings:    map[stringHash]*Session{},
 		node:       strings.ToLower(rand.Text()[:6]),
+		rules:      rules,
+		anyTopic:   rule{TopicRule: TopicRule{Size: options.History.Size}},
 		full:       make(chan struct{}, 1),
 	}
 	h.everyone = newRoom(nova.ToBroadcast, "", h.roomIDs.Add(1), options.Shards)
@@ -108,15 +118,23 @@ func New(options Options) (*Hub, error) {
 	h.setKeep(0)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.ctx, h.cancel = nova.WithHub(ctx, h), cancel
-	for i := range options.Shards {
+	h.catching.ring, h.logging.base = make(chan struct{}, 1), rand.Text()[:10]
+	h.logging.closing = make(chan struct{})
+	h.startLoops()
+	return h, nil
+}
+
+// startLoops starts the goroutines that last as long as the hub.
+func (h *Hub) startLoops() {
+	for i := range h.options.Shards {
 		h.shards = append(h.shards, newShard(h, i))
 	}
-	h.wg.Add(len(h.shards) + 1)
+	h.wg.Add(len(h.shards) + 2)
 	for _, sh := range h.shards {
 		go sh.run()
 	}
 	go h.janitor()
-	return h, nil
+	go h.dispatchCatchUps()
 }
 
 // defaultMaxSessions holds unless an option or a server says otherwise.
@@ -159,6 +177,10 @@ func (h *Hub) Close(ctx context.Context) error {
 	again := h.closed
 	h.closed = true
 	h.lifeMu.Unlock()
+	if !again {
+		close(h.logging.closing)
+	}
+	wait(ctx, &h.logging.running) // its error shows below: ctx has ended
 	for _, sh := range h.shards {
 		if !again {
 			sh.barrier(ctx)

@@ -143,9 +143,14 @@ func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error
 	}
 	r := dir.lock(name, create)
 	defer r.mu.Unlock()
+	if kind == nova.ToTopic && !s.joined(r) {
+		if err := r.topic.full(r); err != nil {
+			return err
+		}
+	}
 	m := &membership{session: s, room: r, index: -1, seed: req.seed}
 	if err := s.addRoom(m, kind, req); err != nil {
-		if r.members == 0 && (kind != nova.ToTopic || r.topic.head == 0) {
+		if r.members == 0 && (kind != nova.ToTopic || r.topic.head == 0 && r.topic.unused()) {
 			dir.drop(r)
 		}
 		return err
@@ -160,7 +165,7 @@ func (s *Session) join(kind nova.TargetKind, name string, req joinRequest) error
 		s.enter(m)
 		return nil
 	}
-	s.enter(m, s.replay(r.topic, name, req)...)
+	s.enterTopic(m, req)
 	s.hub.checkTotals()
 	return nil
 }
@@ -246,97 +251,8 @@ func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, ca
 	return true
 }
 
-// replay returns what a newcomer gets before the live frames. The caller holds
-// the topic's lock.
-func (s *Session) replay(t *topic, name string, req joinRequest) []*session.Batch {
-	frameRoom, byteRoom := s.room()
-	if !s.positions() {
-		if t.bytes <= byteRoom && len(t.ring)+len(t.latest) <= frameRoom {
-			return t.all(s.id)
-		}
-		return batches(newest(t.after(0, s.id), frameRoom, byteRoom))
-	}
-	frames, recovered := t.from(req, s.id)
-	if fit := newest(frames, frameRoom, byteRoom); len(fit) < len(frames) {
-		frames, recovered = fit, false // the rest would push out what it is meant to restore
-	}
-	position := t.head
-	switch {
-	case recovered:
-		position = uint64(req.offset)
-	case len(frames) > 0:
-		position = frames[0].Offset - 1
-	}
-	told := s.subscribed(t, name, req.id, position, recovered, len(frames))
-	return append([]*session.Batch{session.NewBatch([]session.Frame{told})}, batches(frames)...)
-}
-
-// room returns the frames and bytes that the queue can take without dropping.
-func (s *Session) room() (frames, bytes int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	frames, bytes = s.queue.Room()
-	return max(frames-s.coming.frames, 0), max(bytes-s.coming.bytes, 0)
-}
-
-// load is what batches add to a queue.
-type load struct{ frames, bytes int }
-
-// expect counts the data of batches that are on the way to the queue, or with −1
-// have come: several joins at once must not each take the same room.
-func (s *Session) expect(batches []*session.Batch, sign int) {
-	var l load
-	for _, b := range batches {
-		for i := range b.Len() {
-			if f := b.Frame(i); f.Event != nil {
-				l.frames += sign
-				l.bytes += sign * f.Size()
-			}
-		}
-	}
-	if l.frames == 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.coming.frames += l.frames
-	s.coming.bytes += l.bytes
-}
-
-// newest returns the last of the frames that fit.
-func newest(list []session.Frame, frames, bytes int) []session.Frame {
-	first := len(list)
-	for first > 0 && len(list)-first < frames && bytes >= list[first-1].Size() {
-		first--
-		bytes -= list[first].Size()
-	}
-	return list[first:]
-}
-
-// from returns the frames a cursor asks for, and whether they are all that came
-// after it.
-func (t *topic) from(req joinRequest, client string) (frames []session.Frame, recovered bool) {
-	if req.offset < 0 {
-		return nil, false
-	}
-	after := uint64(0)
-	if req.epoch != "" && req.epoch == t.epoch && uint64(req.offset) <= t.head {
-		after, recovered = uint64(req.offset), t.lost <= uint64(req.offset) // it has the rest, even with a hole
-	}
-	frames = t.after(after, client)
-	if len(frames) > req.limit {
-		frames, recovered = frames[len(frames)-req.limit:], false
-	}
-	return frames, recovered
-}
-
-// present answers a subscribe for a topic the session is in: no replay.
-func (s *Session) present(r *room, req joinRequest) {
-	told := s.subscribed(r.topic, r.name, req.id, r.topic.head, false, 0)
-	s.shard.put(item{kind: itemDirect, member: &s.everyone, frame: told})
-}
-
-func (s *Session) subscribed(t *topic, name string, id int64, position uint64, recovered bool, replayed int) session.Frame {
+// subscribedFrame encodes nova.subscribed.
+func subscribedFrame(t *topic, name string, id int64, position uint64, recovered bool, replayed int) session.Frame {
 	m := control.TopicSubscribed{
 		ID: id, Topic: name, Epoch: t.epoch, Offset: int64(position),
 		Recovered: recovered, Replayed: int64(replayed),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/session"
+	"github.com/ignex/nova/topiclog"
 	"github.com/ignex/nova/wire"
 )
 
@@ -54,6 +55,15 @@ type Options struct {
 	Backpressure Backpressure
 	Session      SessionOptions
 	History      History
+	// Topics are rules for topics by name; the first that matches counts. Default
+	// none: all topics are as History says, in memory.
+	Topics []TopicRule
+	// Log keeps the topics whose rule says Log. The hub does not close it. Default
+	// none.
+	Log topiclog.Log
+	// LogWait is how long a frame waits for the log before the topic's LogPolicy
+	// applies; default 2 s.
+	LogWait time.Duration
 
 	// Int64Guard says what becomes of a publish with a plain int64 that a browser
 	// cannot hold exactly; default GuardWarn.

@@ -25,6 +25,7 @@ func (s *Session) Begin(c *session.Cursor, dst []byte) []byte {
 		frames, _ := s.queue.Unsent()
 		s.shard.queued.observe(uint64(frames))
 	}
+	s.fed()
 	return out
 }
 
@@ -40,6 +41,7 @@ func (s *Session) wrote(c *session.Cursor, n, of int) {
 func (s *Session) Wrote(c *session.Cursor, n, of int) {
 	s = s.lock()
 	s.wrote(c, n, of)
+	s.fed()
 	pressed := s.cross()
 	s.mu.Unlock()
 	if pressed {
@@ -59,6 +61,7 @@ func (s *Session) Next(c *session.Cursor, n, of int, dst []byte) []byte {
 	}
 	out := s.queue.Fill(c, dst)
 	c.Writing = out != nil
+	s.fed()
 	pressed := s.cross()
 	s.mu.Unlock()
 	if pressed {
@@ -156,7 +159,8 @@ func (s *Session) lastNumber() uint64 {
 // all), past the authorisation of joins. It creates no topic and moves no
 // position; while one of the topic is being written, further ones are ignored.
 func (s *Session) Snapshot(c *session.Cursor, topic string, from int64) {
-	s.ordered(s.hub.options.AuthorizeTopic != nil, func(ctx context.Context) {
+	logged := s.hub.ruleFor(topic).Log
+	s.ordered(s.hub.options.AuthorizeTopic != nil || logged, func(ctx context.Context) {
 		if err := s.authorize(ctx, nova.ToTopic, topic); err != nil {
 			s.hub.metrics.rejectedJoins.Add(1)
 			return
@@ -165,24 +169,37 @@ func (s *Session) Snapshot(c *session.Cursor, topic string, from int64) {
 			return
 		}
 		r := s.hub.topics.lock(topic, nil)
+		if logged && from == 0 && (r == nil || r.topic.count == 0) {
+			if r != nil {
+				r.mu.Unlock()
+			}
+			s.sendSnapshot(c, topic, s.hub.logSnapshot(topic, s.id))
+			return
+		}
 		if r == nil {
 			s.endSnapshot(topic, 0)
 			return
 		}
 		defer r.mu.Unlock()
-		frames := r.topic.after(uint64(from), s.id)
-		s.state.Lock()
-		defer s.state.Unlock()
-		if len(frames) == 0 || s.owner.Load() != c {
-			s.endSnapshot(topic, 0)
-			return
-		}
-		for i := range frames {
-			frames[i].Ref, frames[i].Offset = 0, 0
-		}
-		s.shard.put(item{kind: itemDirect, member: &s.everyone, batches: batches(frames),
-			done: func(n uint64) { s.endSnapshot(topic, n) }})
+		s.hub.metrics.historyBytes.Add(int64(r.topic.expire(s.hub.options.Clock())))
+		s.sendSnapshot(c, topic, r.topic.after(uint64(from), s.id))
 	})
+}
+
+// sendSnapshot queues the frames, without positions, unless the socket that asked
+// was replaced.
+func (s *Session) sendSnapshot(c *session.Cursor, topic string, frames []session.Frame) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if len(frames) == 0 || s.owner.Load() != c {
+		s.endSnapshot(topic, 0)
+		return
+	}
+	for i := range frames {
+		frames[i].Ref, frames[i].Offset = 0, 0
+	}
+	s.shard.put(item{kind: itemDirect, member: &s.everyone, batches: batches(frames),
+		done: func(n uint64) { s.endSnapshot(topic, n) }})
 }
 
 // beginSnapshot reports whether no snapshot of the topic is under way.

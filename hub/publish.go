@@ -33,13 +33,22 @@ func (h *Hub) publish(ctx context.Context, p nova.Publication, wait bool) (resul
 	if err := h.waitSpace(ctx, wait); err != nil {
 		return nova.Result{}, err
 	}
-	result, err = h.deliver(p)
+	if err := h.waitLog(ctx, &p.Target, wait); err != nil {
+		return nova.Result{}, err
+	}
+	result, waits, err := h.deliver(p)
 	if err != nil {
 		return nova.Result{}, err
 	}
 	state.published.Add(1)
 	if c := h.cluster.Load(); c != nil {
 		err = (*c).Publish(ctx, p)
+	}
+	if len(waits) > 0 {
+		offset, failed := h.waitDurable(ctx, waits)
+		if result.Offset = offset; failed != nil {
+			err = failed
+		}
 	}
 	return result, err
 }
@@ -116,38 +125,43 @@ func (h *Hub) checkTarget(t *nova.Target) error {
 }
 
 // deliver hands a checked publication to the sessions of this node.
-func (h *Hub) deliver(p nova.Publication) (nova.Result, error) {
+func (h *Hub) deliver(p nova.Publication) (nova.Result, []<-chan appended, error) {
 	h.lifeMu.RLock()
 	defer h.lifeMu.RUnlock()
 	if h.closed {
-		return nova.Result{}, errClosed
+		return nova.Result{}, nil, errClosed
 	}
-	out := outgoing{event: p.Event, frame: p.Frame, except: p.Target.Except}
-	switch p.Target.Kind {
+	out := outgoing{event: p.Event, frame: p.Frame, except: p.Target.Except, durable: p.Durable}
+	result := h.reach(&p.Target, &out)
+	return result, out.waits, nil
+}
+
+func (h *Hub) reach(to *nova.Target, out *outgoing) nova.Result {
+	switch to.Kind {
 	case nova.ToTopic:
-		return h.toTopic(&out, p.Target.Name), nil
+		return h.toTopic(out, to.Name)
 	case nova.ToTopics:
-		return h.toTopics(&out, p.Target.Names), nil
+		return h.toTopics(out, to.Names)
 	case nova.ToGroup:
-		return nova.Result{Members: h.toRoom(h.groups.lock(p.Target.Name, nil), &out)}, nil
+		return nova.Result{Members: h.toRoom(h.groups.lock(to.Name, nil), out)}
 	case nova.ToUser:
-		return nova.Result{Members: h.toRoom(h.users.lock(p.Target.Name, nil), &out)}, nil
+		return nova.Result{Members: h.toRoom(h.users.lock(to.Name, nil), out)}
 	case nova.ToUserGroup:
 		members := 0
-		for _, user := range h.userGroups.members(p.Target.Name) {
-			members += h.toRoom(h.users.lock(user, nil), &out)
+		for _, user := range h.userGroups.members(to.Name) {
+			members += h.toRoom(h.users.lock(user, nil), out)
 		}
-		return nova.Result{Members: members}, nil
+		return nova.Result{Members: members}
 	case nova.ToClient:
-		s := h.session(p.Target.Name)
+		s := h.session(to.Name)
 		if s == nil || s.id == out.except {
-			return nova.Result{}, nil
+			return nova.Result{}
 		}
 		s.shard.put(item{kind: itemDirect, member: &s.everyone, frame: out.get()})
-		return nova.Result{Members: 1}, nil
+		return nova.Result{Members: 1}
 	}
 	h.everyone.mu.Lock()
-	return nova.Result{Members: h.toRoom(h.everyone, &out)}, nil
+	return nova.Result{Members: h.toRoom(h.everyone, out)}
 }
 
 // outgoing is a publication on its way. Its frame is copied once, and only when
@@ -158,6 +172,9 @@ type outgoing struct {
 	except string
 	copied session.Frame
 	done   bool
+
+	durable bool
+	waits   []<-chan appended // of a durable one: a topic's log each
 }
 
 func (o *outgoing) get() session.Frame {
@@ -198,8 +215,19 @@ func (h *Hub) spread(r *room, f session.Frame, except string) int {
 }
 
 func (h *Hub) toTopic(out *outgoing, name string) nova.Result {
-	if out.event.Retain == wire.RetainNone || h.options.History.Size == 0 {
-		return nova.Result{Members: h.toRoom(h.topics.lock(name, nil), out)}
+	rule := h.ruleFor(name)
+	if out.event.Retain == wire.RetainNone || rule.Size == 0 {
+		r := h.topics.lock(name, nil)
+		if r != nil && rule.Log && r.topic.log.busy {
+			defer r.mu.Unlock()
+			return h.toLog(r, out, true) // behind what was published before
+		}
+		return nova.Result{Members: h.toRoom(r, out)}
+	}
+	if rule.Log {
+		r := h.topics.lock(name, h.makeTopic)
+		defer r.mu.Unlock()
+		return h.toLog(r, out, false)
 	}
 	f := out.get()
 	var key string
@@ -209,8 +237,9 @@ func (h *Hub) toTopic(out *outgoing, name string) nova.Result {
 	r := h.topics.lock(name, h.makeTopic)
 	defer r.mu.Unlock()
 	f.Target = r.id
-	grown := r.topic.record(&f, out.except, h.options.History.Size, key)
-	r.topic.used = h.options.Clock()
+	now := h.options.Clock()
+	grown := r.topic.record(&f, out.except, key, now)
+	r.topic.used = now
 	h.metrics.historyBytes.Add(int64(grown))
 	if grown > 0 {
 		h.checkTotals()
@@ -218,7 +247,7 @@ func (h *Hub) toTopic(out *outgoing, name string) nova.Result {
 	return nova.Result{Offset: r.topic.head, Members: h.spread(r, f, out.except)}
 }
 
-func (h *Hub) makeTopic(r *room) { r.topic = newTopic(r.name, h.options.Clock()) }
+func (h *Hub) makeTopic(r *room) { r.topic = newTopic(r.name, h.ruleOf(r.name), h.options.Clock()) }
 
 // toTopics publishes one frame to several topics, each once. The result has no
 // offset: each topic gave its own.

@@ -41,8 +41,9 @@ type member struct {
 type membership struct {
 	session *Session
 	room    *room
-	index   int32 // in the list of its shard, the loop's; −1 = not in it
-	seed    bool  // by the identity; under the session's state
+	index   int32    // in the list of its shard, the loop's; −1 = not in it
+	seed    bool     // by the identity; under the session's state
+	catch   *catchUp // nil = it is live; under the room's mu
 }
 
 func newRoom(kind nova.TargetKind, name string, id uint64, shards int) *room {

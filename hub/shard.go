@@ -20,6 +20,7 @@ const (
 	itemWithdraw // leave, and what is queued of the room is not written any more
 	itemFlush    // control frames wait
 	itemBarrier  // done is called when everything before has been handed on
+	itemTell     // a frame of the protocol to those members who know positions
 )
 
 // item is one entry of a shard's inbox.
@@ -209,6 +210,13 @@ func (sh *shard) distribute(items []item) {
 			sh.mark(it.member.session, true)
 		case itemBarrier:
 			it.done(0)
+		case itemTell:
+			batch := session.NewBatch([]session.Frame{it.frame})
+			for _, m := range it.room.shards[sh.index].list {
+				if m.session.positions() {
+					sh.push(m.session, batch, true)
+				}
+			}
 		case itemLeave:
 			it.room.remove(sh.index, it.member)
 		case itemWithdraw:

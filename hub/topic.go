@@ -21,31 +21,49 @@ const maxLatest = 10_000
 // Invariant: every frame kept has lost < offset ≤ head, unless it is the newest
 // of its key; frames are in the order of offsets.
 type topic struct {
+	rule  *rule  // never changes
 	epoch string // random, drawn whenever the counter starts
 	ref   uint64 // names topic and epoch in trailers
 	head  uint64 // the offset given last
 	lost  uint64 // the highest offset that cannot be given any more
 	used  time.Time
 
-	ring   []kept // circular, at most History.Size
+	ring   []kept // circular, at most rule.Size
 	first  int
+	count  int
 	bytes  int
 	latest map[string]kept
 	whole  []*session.Batch // everything kept, for joins; nil = to be made
+
+	evicted uint64 // like lost, without what a newer value of its key replaced
+	joining int    // sessions that catch up and are no members yet
+	log     *logged
 }
 
 // kept is a frame of the history with the client that must never get it.
 type kept struct {
 	session.Frame
 	except string
+	at     int64 // when it was published; only with a TTL
 }
 
-func newTopic(name string, now time.Time) *topic {
+func newTopic(name string, rule *rule, now time.Time) *topic {
+	epoch := newEpoch()
+	t := &topic{rule: rule, epoch: epoch, ref: topicRef(epoch, name), used: now}
+	if rule.Log {
+		t.log = &logged{}
+	}
+	return t
+}
+
+func newEpoch() string {
 	var random [12]byte
 	rand.Read(random[:])
-	epoch := base64.RawURLEncoding.EncodeToString(random[:])
-	return &topic{epoch: epoch, ref: topicRef(epoch, name), used: now}
+	return base64.RawURLEncoding.EncodeToString(random[:])
 }
+
+// unused reports whether nobody catches up and nothing is on the way to the log.
+func (t *topic) unused() bool { return t.joining == 0 && (t.log == nil || !t.log.busy) }
 
 // topicRef is the same on every node (docs/protocol.md, "Topic positions").
 func topicRef(epoch, name string) uint64 {
@@ -55,26 +73,103 @@ func topicRef(epoch, name string) uint64 {
 
 // record gives the frame an offset and keeps it. It returns by how many bytes
 // the history grew.
-func (t *topic) record(f *session.Frame, except string, size int, key string) int {
+func (t *topic) record(f *session.Frame, except, key string, now time.Time) int {
 	before := t.bytes
+	t.expire(now)
 	t.head++
 	f.Ref, f.Offset = t.ref, t.head
-	t.whole = nil
-	t.bytes += f.Size()
+	k := kept{Frame: *f, except: except}
+	if t.rule.TTL > 0 {
+		k.at = now.UnixNano()
+	}
 	if f.Event.Retain == wire.RetainLatest && key != "" {
-		t.recordLatest(kept{*f, except}, key)
-		return t.bytes - before
+		t.whole = nil
+		t.bytes += f.Size()
+		t.recordLatest(k, key)
+	} else {
+		t.push(k)
 	}
-	if len(t.ring) < size {
-		t.ring = append(t.ring, kept{*f, except})
-		return t.bytes - before
+	return t.bytes - before
+}
+
+// push adds a frame to the ring; over its size the oldest goes.
+func (t *topic) push(k kept) {
+	t.whole = nil
+	t.bytes += k.Size()
+	if t.count == t.rule.Size {
+		t.pop()
 	}
+	if t.count == len(t.ring) { // it has never been full
+		if t.first > 0 {
+			t.ring, t.first = slices.Concat(t.ring[t.first:], t.ring[:t.first]), 0
+		}
+		t.ring = append(t.ring, k)
+	} else {
+		t.ring[(t.first+t.count)%len(t.ring)] = k
+	}
+	t.count++
+}
+
+// pop gives up the oldest frame of the ring.
+func (t *topic) pop() {
 	old := &t.ring[t.first]
 	t.bytes -= old.Size()
-	t.lost = max(t.lost, old.Offset)
-	*old = kept{*f, except}
+	t.lose(old.Offset)
+	*old = kept{}
 	t.first = (t.first + 1) % len(t.ring)
+	t.count--
+	t.whole = nil
+}
+
+func (t *topic) lose(offset uint64) {
+	t.lost, t.evicted = max(t.lost, offset), max(t.evicted, offset)
+}
+
+// at returns frame i of the ring, the oldest first.
+func (t *topic) at(i int) *kept { return &t.ring[(t.first+i)%len(t.ring)] }
+
+// expire gives up what is older than the rule's TTL. It returns by how many bytes
+// the history grew: never more than 0.
+func (t *topic) expire(now time.Time) int {
+	if t.rule.TTL == 0 {
+		return 0
+	}
+	before, limit := t.bytes, now.Add(-t.rule.TTL).UnixNano()
+	for t.count > 0 && t.at(0).at <= limit {
+		t.pop()
+	}
+	for key, old := range t.latest {
+		if old.at <= limit {
+			t.bytes -= old.Size()
+			t.lose(old.Offset)
+			t.whole = nil
+			delete(t.latest, key)
+		}
+	}
 	return t.bytes - before
+}
+
+// page returns the offsets' next frames behind n, at most limit, each with the
+// client that must not get it.
+func (t *topic) page(n uint64, limit int) []kept {
+	first := sort.Search(t.count, func(i int) bool { return t.at(i).Offset > n })
+	frames := make([]kept, 0, min(limit, t.count-first+len(t.latest)))
+	if len(t.latest) == 0 {
+		for i := first; i < t.count && len(frames) < limit; i++ {
+			frames = append(frames, *t.at(i))
+		}
+		return frames
+	}
+	for i := first; i < t.count; i++ {
+		frames = append(frames, *t.at(i))
+	}
+	for _, f := range t.latest {
+		if f.Offset > n {
+			frames = append(frames, f)
+		}
+	}
+	sort.Slice(frames, func(i, j int) bool { return frames[i].Offset < frames[j].Offset })
+	return frames[:min(len(frames), limit)]
 }
 
 func (t *topic) recordLatest(f kept, key string) {
@@ -90,6 +185,7 @@ func (t *topic) recordLatest(f kept, key string) {
 			}
 		}
 		old, ok = t.latest[key2], true
+		t.evicted = max(t.evicted, old.Offset)
 		delete(t.latest, key2)
 	}
 	if ok {
@@ -101,9 +197,9 @@ func (t *topic) recordLatest(f kept, key string) {
 
 // after returns the frames kept for client whose offset is above n, in order.
 func (t *topic) after(n uint64, client string) []session.Frame {
-	frames := make([]session.Frame, 0, len(t.ring)+len(t.latest))
-	for i := range t.ring {
-		if f := &t.ring[(t.first+i)%len(t.ring)]; f.Offset > n && (f.except == "" || f.except != client) {
+	frames := make([]session.Frame, 0, t.count+len(t.latest))
+	for i := range t.count {
+		if f := t.at(i); f.Offset > n && (f.except == "" || f.except != client) {
 			frames = append(frames, f.Frame)
 		}
 	}
@@ -122,8 +218,8 @@ func (t *topic) after(n uint64, client string) []session.Frame {
 // all returns everything kept as batches that newcomers share, unless some of
 // it is not for this client.
 func (t *topic) all(client string) []*session.Batch {
-	for i := range t.ring {
-		if t.ring[i].except == client {
+	for i := range t.count {
+		if t.at(i).except == client {
 			return batches(t.after(0, client))
 		}
 	}
@@ -157,7 +253,7 @@ func (h *Hub) forget() {
 	var list []idle
 	for _, r := range h.topics.all() {
 		r.mu.Lock()
-		if r.members == 0 && !r.gone {
+		if r.members == 0 && r.topic.unused() && !r.gone {
 			list = append(list, idle{r, r.topic.used})
 		}
 		r.mu.Unlock()
@@ -171,7 +267,7 @@ func (h *Hub) forget() {
 		}
 		r := it.room
 		r.mu.Lock()
-		if r.members == 0 && !r.gone && r.topic.used.Equal(it.used) {
+		if r.members == 0 && r.topic.unused() && !r.gone && r.topic.used.Equal(it.used) {
 			h.dropTopic(r)
 		}
 		r.mu.Unlock()

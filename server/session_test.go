@@ -389,9 +389,8 @@ func TestDataBeforeAttachCloses(t *testing.T) {
 	p.expectEnd(1002, "no attach")
 }
 
-// A history larger than the queue breaks nobody: the newest part is replayed, and
-// the answer says that it is not whole.
-func TestReplayFitsTheQueue(t *testing.T) {
+// A history larger than the queue breaks nobody and is served whole.
+func TestReplayLargerThanTheQueue(t *testing.T) {
 	r := newRig(t, hub.Options{History: hub.History{Size: 500}, Backpressure: hub.Backpressure{MaxFrames: 100}}, server.Options{})
 	for range 400 {
 		if err := market.OrderEvent.Publish(t.Context(), r.hub, nova.Topic("t"), &market.Order{}); err != nil {
@@ -402,10 +401,10 @@ func TestReplayFitsTheQueue(t *testing.T) {
 	p.send(&control.TopicSubscribe{ID: 1, Topic: "t"})
 	var sub control.TopicSubscribed
 	p.expectFrame(control.TopicSubscribedID, 1, &sub)
-	if sub.Replayed != 100 || sub.Offset != 300 || sub.Recovered {
+	if sub.Replayed != 400 || sub.Offset != 0 || sub.Recovered {
 		t.Fatalf("%+v", sub)
 	}
-	for seq := uint64(2); seq <= 101; seq++ {
+	for seq := uint64(2); seq <= 401; seq++ {
 		if head, _ := p.data(); head.Seq != seq || head.ID != market.OrderEvent.ID() {
 			t.Fatalf("%+v, want number %d", head, seq)
 		}

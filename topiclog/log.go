@@ -21,6 +21,7 @@ type Entry struct {
 	Epoch  string
 	Offset uint64 // increasing within an epoch, from 1, not necessarily dense
 	ID     string // of the emit; a repeated id is the same entry
+	Except string // the client that must not get it, "" = nobody; AppendAll keeps it
 	Frame  []byte // as published: unnumbered, without trailer
 }
 
@@ -52,8 +53,8 @@ type Log interface {
 
 // Batcher is a Log that adds many entries with one write.
 type Batcher interface {
-	// AppendAll appends each entry's Frame, in order, to its Topic under its ID as
-	// Append does, and sets Epoch and Offset. After an error none may be taken as
+	// AppendAll appends each entry's Frame and Except, in order, to its Topic under
+	// its ID as Append does, and sets Epoch and Offset. After an error none may be taken as
 	// appended; with ids it can be repeated.
 	AppendAll(ctx context.Context, entries []Entry) error
 }

@@ -74,7 +74,7 @@ func (m *Memory) Append(ctx context.Context, topic, id string, frame []byte) (ui
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	_, offset := m.add(topic, id, frame)
+	_, offset := m.add(topic, id, "", frame)
 	return offset, nil
 }
 
@@ -90,13 +90,13 @@ func (m *Memory) AppendAll(ctx context.Context, entries []Entry) error {
 	}
 	for i := range entries {
 		e := &entries[i]
-		e.Epoch, e.Offset = m.add(e.Topic, e.ID, e.Frame)
+		e.Epoch, e.Offset = m.add(e.Topic, e.ID, e.Except, e.Frame)
 	}
 	return nil
 }
 
 // add appends one frame; m.mu is held.
-func (m *Memory) add(topic, id string, frame []byte) (epoch string, offset uint64) {
+func (m *Memory) add(topic, id, except string, frame []byte) (epoch string, offset uint64) {
 	t := m.topics[topic]
 	if t == nil {
 		t = &memoryTopic{epoch: rand.Text(), ids: map[string]uint64{}}
@@ -106,7 +106,7 @@ func (m *Memory) add(topic, id string, frame []byte) (epoch string, offset uint6
 		return t.epoch, offset
 	}
 	t.head++
-	e := Entry{Topic: topic, Epoch: t.epoch, Offset: t.head, ID: id, Frame: slices.Clone(frame)}
+	e := Entry{Topic: topic, Epoch: t.epoch, Offset: t.head, ID: id, Except: except, Frame: slices.Clone(frame)}
 	t.entries = append(t.entries, e)
 	if id != "" {
 		t.ids[id] = e.Offset

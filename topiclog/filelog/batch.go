@@ -26,6 +26,7 @@ type batch struct {
 type staged struct {
 	topic  *topic
 	id     string
+	except string
 	offset uint64
 	at     int // of the record in buf
 	frame  int // of the frame in buf
@@ -38,12 +39,14 @@ type reservation struct {
 	before uint64
 }
 
-func checkSizes(name, id string, frame int) error {
+func checkSizes(name, id, except string, frame int) error {
 	switch {
 	case len(name) > maxName:
 		return fmt.Errorf("filelog: the topic's name has %d bytes; at most %d", len(name), maxName)
 	case len(id) > maxName:
 		return fmt.Errorf("filelog: the emit id has %d bytes; at most %d", len(id), maxName)
+	case len(except) > maxName:
+		return fmt.Errorf("filelog: the client left out has a name of %d bytes; at most %d", len(except), maxName)
 	case frame > maxFrame:
 		return fmt.Errorf("filelog: frame of %d bytes; at most %d", frame, maxFrame)
 	}
@@ -56,13 +59,13 @@ func checkSizes(name, id string, frame int) error {
 // nothing of the batch is kept, the log stays usable, and a later append works
 // once the cause, such as a full disk, is gone.
 func (l *Log) Append(ctx context.Context, name, id string, frame []byte) (uint64, error) {
-	if err := checkSizes(name, id, len(frame)); err != nil {
+	if err := checkSizes(name, id, "", len(frame)); err != nil {
 		return 0, err
 	}
 	if err := l.lockForRoom(ctx); err != nil {
 		return 0, err
 	}
-	_, offset, b := l.stage(name, id, frame)
+	_, offset, b := l.stage(name, id, "", frame)
 	l.mu.Unlock()
 	if err := l.wait(ctx, b); err != nil {
 		return 0, err
@@ -76,7 +79,7 @@ func (l *Log) AppendAll(ctx context.Context, entries []topiclog.Entry) error {
 	total := 0
 	for _, e := range entries {
 		total += len(e.Frame)
-		if err := checkSizes(e.Topic, e.ID, total); err != nil {
+		if err := checkSizes(e.Topic, e.ID, e.Except, total); err != nil {
 			return err
 		}
 	}
@@ -86,7 +89,7 @@ func (l *Log) AppendAll(ctx context.Context, entries []topiclog.Entry) error {
 	var last, before *batch // those to wait for: at most the one in flight and the staged one
 	for i := range entries {
 		e := &entries[i]
-		t, offset, b := l.stage(e.Topic, e.ID, e.Frame)
+		t, offset, b := l.stage(e.Topic, e.ID, e.Except, e.Frame)
 		e.Epoch, e.Offset = t.epoch, offset
 		if b != nil && b != last {
 			before, last = last, b
@@ -163,7 +166,7 @@ func (l *Log) batch() *batch {
 
 // stage puts a frame into the batch and returns its offset and the batch to wait
 // for: nil when the id is known and written. l.mu is held.
-func (l *Log) stage(name, id string, frame []byte) (*topic, uint64, *batch) {
+func (l *Log) stage(name, id, except string, frame []byte) (*topic, uint64, *batch) {
 	t := l.topics[name]
 	if t == nil {
 		l.lastTopic++
@@ -194,8 +197,8 @@ func (l *Log) stage(name, id string, frame []byte) (*topic, uint64, *batch) {
 		b.sync = true // before any offset of the block is seen
 	}
 	at := len(b.buf)
-	b.buf = appendFrame(b.buf, t.number, offset, id, frame)
-	b.frames = append(b.frames, staged{topic: t, id: id, offset: offset, at: at, frame: len(b.buf) - len(frame), end: len(b.buf)})
+	b.buf = appendFrame(b.buf, t.number, offset, id, except, frame)
+	b.frames = append(b.frames, staged{topic: t, id: id, except: except, offset: offset, at: at, frame: len(b.buf) - len(frame), end: len(b.buf)})
 	t.next = offset
 	t.pending++
 	if id != "" {
@@ -242,7 +245,7 @@ func (l *Log) apply(b *batch, base int64) (entries []topiclog.Entry) {
 		}
 		if entries != nil {
 			entries = append(entries, topiclog.Entry{
-				Topic: s.topic.name, Epoch: s.topic.epoch, Offset: s.offset, ID: s.id, Frame: b.buf[s.frame:s.end:s.end],
+				Topic: s.topic.name, Epoch: s.topic.epoch, Offset: s.offset, ID: s.id, Except: s.except, Frame: b.buf[s.frame:s.end:s.end],
 			})
 		}
 	}

@@ -14,17 +14,17 @@ import (
 func segmentBodies() [][]byte {
 	whole := filelog.EndRecord(nil, 0)
 	whole = filelog.TopicRecord(whole, 1, "t", "epoch", 65_536, 0, 0)
-	whole = filelog.FrameRecord(whole, 1, 1, "id", []byte("frame"))
-	whole = filelog.FrameRecord(whole, 1, 2, "", nil)
+	whole = filelog.FrameRecord(whole, 1, 1, "id", "", []byte("frame"))
+	whole = filelog.FrameRecord(whole, 1, 2, "", "c1", nil)
 	whole = filelog.ReserveRecord(whole, 1, 131_072)
-	whole = filelog.FrameRecord(whole, 1, 70_000, "other", bytes.Repeat([]byte{7}, 300))
+	whole = filelog.FrameRecord(whole, 1, 70_000, "other", "", bytes.Repeat([]byte{7}, 300))
 	spoiled := bytes.Clone(whole)
 	spoiled[20]++
 	return [][]byte{
 		nil, whole, whole[:len(whole)-1], whole[:30], spoiled, append(bytes.Clone(whole), make([]byte, 64)...),
-		filelog.FrameRecord(filelog.EndRecord(nil, 0), 9, 1, "", nil),                                                   // an unknown topic
-		filelog.FrameRecord(bytes.Clone(whole), 1, 5, "", nil),                                                          // an older offset
-		filelog.FrameRecord(bytes.Clone(whole), 1, 1<<40, "", nil),                                                      // not reserved
+		filelog.FrameRecord(filelog.EndRecord(nil, 0), 9, 1, "", "", nil),                                               // an unknown topic
+		filelog.FrameRecord(bytes.Clone(whole), 1, 5, "", "", nil),                                                      // an older offset
+		filelog.FrameRecord(bytes.Clone(whole), 1, 1<<40, "", "", nil),                                                  // not reserved
 		filelog.TopicRecord(filelog.EndRecord(nil, 0), 1, "t", "e", 7, 9, 11),                                           // a state that cannot be
 		filelog.EndRecord(filelog.EndRecord(nil, 0), 0),                                                                 // two ends
 		filelog.TopicRecord(filelog.TopicRecord(filelog.EndRecord(nil, 0), 1, "t", "e", 0, 0, 0), 1, "u", "e", 0, 0, 0), // one number twice

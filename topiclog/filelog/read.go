@@ -151,5 +151,5 @@ func readRecord(p place, b []byte) (topiclog.Entry, error) {
 	if err != nil {
 		return topiclog.Entry{}, &DamageError{File: p.segment.name, Offset: p.at, Cause: err}
 	}
-	return topiclog.Entry{Offset: r.offset, ID: string(r.id), Frame: slices.Clone(r.frame)}, nil
+	return topiclog.Entry{Offset: r.offset, ID: string(r.id), Except: string(r.except), Frame: slices.Clone(r.frame)}, nil
 }

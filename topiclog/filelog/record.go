@@ -17,17 +17,20 @@ import (
 //	kind 2 topic    topic number, name, epoch, reserved, head, lost
 //	kind 3 reserve  topic number, reserved
 //	kind 4 end      number of topic records before it: the state is complete
+//	kind 5 frame    topic number, offset, id, client that must not get it, then the
+//	                frame to the end
 const (
 	kindFrame byte = iota + 1
 	kindTopic
 	kindReserve
 	kindEnd
+	kindFrameExcept
 )
 
 const recordHead = 8 // checksum and length
 
 // maxBody is the longest body that a reader believes in.
-const maxBody = maxFrame + 2*maxName + 64
+const maxBody = maxFrame + 3*maxName + 64
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -43,6 +46,7 @@ type record struct {
 	name     []byte
 	epoch    []byte
 	id       []byte
+	except   []byte
 	frame    []byte
 }
 
@@ -66,12 +70,18 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-func appendFrame(b []byte, topic, offset uint64, id string, frame []byte) []byte {
-	start := len(b)
-	b = begin(b, kindFrame)
+func appendFrame(b []byte, topic, offset uint64, id, except string, frame []byte) []byte {
+	start, kind := len(b), kindFrame
+	if except != "" {
+		kind = kindFrameExcept
+	}
+	b = begin(b, kind)
 	b = binary.AppendUvarint(b, topic)
 	b = binary.AppendUvarint(b, offset)
 	b = appendString(b, id)
+	if except != "" {
+		b = appendString(b, except)
+	}
 	b = append(b, frame...)
 	return finish(b, start)
 }
@@ -123,8 +133,11 @@ func parse(b []byte) (r record, n int, err error) {
 	d := decoder{b: b[recordHead+1 : n]}
 	r.kind = b[recordHead]
 	switch r.kind {
-	case kindFrame:
+	case kindFrame, kindFrameExcept:
 		r.topic, r.offset, r.id = d.number(), d.number(), d.bytes()
+		if r.kind == kindFrameExcept {
+			r.kind, r.except = kindFrame, d.bytes()
+		}
 		r.frame, d.b = d.b, nil
 	case kindTopic:
 		r.topic, r.name, r.epoch = d.number(), d.bytes(), d.bytes()

@@ -215,6 +215,9 @@ func batches(t *testing.T, log topiclog.Log) {
 	entries := make([]topiclog.Entry, 100)
 	for i := range entries {
 		entries[i] = topiclog.Entry{Topic: fmt.Sprint("t", i%3), ID: fmt.Sprint(i), Frame: fmt.Append(nil, i)}
+		if i%2 == 0 {
+			entries[i].Except = fmt.Sprint("client ", i)
+		}
 	}
 	entries = append(entries, topiclog.Entry{Topic: "t0", ID: "0", Frame: []byte("0")})
 	if err := b.AppendAll(t.Context(), entries); err != nil {
@@ -232,8 +235,14 @@ func batches(t *testing.T, log topiclog.Log) {
 			t.Fatalf("entry %d: offset %d, repeated %d", i, entries[i].Offset, again[i].Offset)
 		}
 	}
-	if got := all(t, log, "t0", 0); len(got) != 34 {
-		t.Errorf("%d entries, want 34", len(got))
+	got := all(t, log, "t0", 0)
+	if len(got) != 34 {
+		t.Fatalf("%d entries, want 34", len(got))
+	}
+	for i, e := range got {
+		if want := entries[3*i]; e.Except != want.Except || !bytes.Equal(e.Frame, want.Frame) {
+			t.Errorf("entry %d: %q without %q, want %q without %q", i, e.Frame, e.Except, want.Frame, want.Except)
+		}
 	}
 	if err := b.AppendAll(t.Context(), nil); err != nil {
 		t.Errorf("nothing: %v", err)
