@@ -89,7 +89,7 @@ func (p *fakePeer) Close(code int, _ string) {
 }
 
 func (p *fakePeer) Flush() {
-	buf := make([]byte, 0, 64<<10)
+	buf := make([]byte, 0, 2<<10)
 	for b := p.session.Begin(&p.cursor, buf); b != nil; b = p.session.Next(&p.cursor, len(b), len(b), buf) {
 		parser := ws.NewParser(false, 0)
 		if err := parser.Feed(b, p); err != nil {
