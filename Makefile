@@ -5,7 +5,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 NPM_DIRS := clients/typescript cmd/nova/page e2e schema/testdata/typebox
 
-.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-peers sim ci
+.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-peers sim sim-short ci
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -66,6 +66,9 @@ bench-peers: bench/peers/js/node_modules/.stamp ## nova against other fan-out se
 	cd bench && $(GO) run ./cmd/peers -out RESULTS.md
 
 sim: ## the simulator over SEEDS programs (default 100000)
-	NOVA_SIM_SEEDS=$(or $(SEEDS),100000) $(GO) test -count=1 -timeout 60m ./session/sim -run '^TestSim(Queue|Hub)$$'
+	NOVA_SIM_SEEDS=$(or $(SEEDS),100000) $(GO) test -count=1 -timeout 60m ./session/sim ./hub -run '^TestSim(Queue|Hub)$$'
 
-ci: lint setup node gen-check test bench ## what has to pass before a change lands
+sim-short: ## the simulator over 10,000 short programs, and every mutation it has to catch
+	$(GO) test -count=1 -timeout 10m ./session/sim ./hub -run '^TestSim'
+
+ci: lint setup node gen-check test sim-short bench ## what has to pass before a change lands

@@ -256,7 +256,7 @@ func env(t *testing.T, name string, def uint64) uint64 {
 
 const programSteps = 150
 
-// TestSimQueue runs NOVA_SIM_SEEDS programs (10,000) from seed NOVA_SIM_SEED on
+// TestSimQueue runs NOVA_SIM_SEEDS programs (seeds) from seed NOVA_SIM_SEED on
 // (a new one each time), or the one in NOVA_SIM_PROGRAM.
 func TestSimQueue(t *testing.T) {
 	list := ops()
@@ -270,20 +270,20 @@ func TestSimQueue(t *testing.T) {
 		}
 		return
 	}
-	seeds := env(t, "NOVA_SIM_SEEDS", 10_000)
+	count := env(t, "NOVA_SIM_SEEDS", seeds)
 	first := env(t, "NOVA_SIM_SEED", 0)
 	if os.Getenv("NOVA_SIM_SEED") == "" {
 		first = uint64(time.Now().UnixNano() / 1000)
 	} else if os.Getenv("NOVA_SIM_SEEDS") == "" {
-		seeds = 1
+		count = 1
 	}
-	t.Logf("%d seeds from %d on", seeds, first)
+	t.Logf("%d seeds from %d on", count, first)
 	var next atomic.Uint64
 	var failed atomic.Bool
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for n := next.Add(1) - 1; n < seeds && !failed.Load(); n = next.Add(1) - 1 {
+			for n := next.Add(1) - 1; n < count && !failed.Load(); n = next.Add(1) - 1 {
 				p := sim.Generate(kinds(list), first+n, programSteps)
 				err := run(list, p)
 				if err == nil || failed.Swap(true) {

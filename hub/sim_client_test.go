@@ -1,0 +1,377 @@
+package hub_test
+
+import (
+	"maps"
+	"net/url"
+
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/session"
+	"github.com/ignex/nova/session/sim"
+	"github.com/ignex/nova/wire"
+	"github.com/ignex/nova/wire/control"
+)
+
+// simClient is one client, ours or of the base protocol, with its own ledger.
+type simClient struct {
+	w     *simWorld
+	id    int
+	base  bool
+	thief bool // began with the session string of another
+	dead  bool // told not to come back
+	query url.Values
+	sock  *simSock
+
+	name  string // session string
+	gate  session.SessionGate
+	old   session.BaseGate
+	hello bool
+	next  uint64 // ledger: all below were delivered or declared
+	gaps  int    // numbers declared missing in this life
+	got   []int  // emits delivered in this life
+	seen  map[int]bool
+	subs  map[string]*simSub
+	// untold are its subscriptions of the life before that this one has not told
+	// of yet: they stay in its cursors.
+	untold  map[string]*simSub
+	left    map[string]bool // topics it left by itself once
+	unsure  map[string]bool // topics it left by a frame of its own
+	skipped int             // frames of no subscription
+	sentID  int64
+	sent    []int64 // in this life, by number
+	acked   uint64
+}
+
+// simSub is a subscription as the stream told it.
+type simSub struct {
+	epoch    string
+	position uint64
+}
+
+func (cl *simClient) dial() {
+	if cl.sock != nil {
+		cl.sock.lost = true
+	}
+	cl.sock = cl.w.dial(cl, cl.query)
+	cl.hello = false
+	if cl.base {
+		cl.old.Close()
+		cl.old.MaxFrames, cl.old.MaxBytes = 8, 4000
+		cl.old.Open()
+		cl.send(&control.Hello{Version: 2, LastSeq: int64(cl.old.Last())})
+		return
+	}
+	cl.gate.Open()
+	cl.send(&control.Hello{Version: 2, Caps: []string{"session/1", "topics/1"}})
+}
+
+type simControl interface {
+	AppendFrame(dst []byte) ([]byte, error)
+}
+
+func (cl *simClient) send(m simControl) {
+	frame, err := m.AppendFrame(nil)
+	if err != nil {
+		panic(err)
+	}
+	cl.sendFrame(frame)
+}
+
+func (cl *simClient) sendFrame(frame []byte) {
+	k := cl.sock
+	if k == nil || k.lost {
+		return
+	}
+	k.change(func() { k.up = ws.AppendMasked(k.up, ws.Binary, frame, [4]byte{1, 2, 3, 4}) })
+}
+
+// cursors returns where the client stands in its topics.
+func (cl *simClient) cursors() (list []control.Cursor) {
+	for _, name := range simTopics {
+		s := cl.subs[name]
+		if s == nil {
+			s = cl.untold[name]
+		}
+		if s != nil {
+			list = append(list, control.Cursor{Topic: name, Epoch: s.epoch, Offset: int64(s.position)})
+		}
+	}
+	return list
+}
+
+// up sends an application frame; it is repeated until the server has it.
+func (cl *simClient) up() {
+	cl.sentID++
+	id := int64(cl.id)*1_000_000 + cl.sentID
+	if cl.base {
+		cl.sendFrame(simFrame("up", int(id), "k"))
+		return
+	}
+	if !cl.gate.Attached() {
+		return
+	}
+	cl.sent = append(cl.sent, id)
+	cl.sendUp(uint64(len(cl.sent)))
+}
+
+func (cl *simClient) sendUp(n uint64) {
+	frame := simFrame("up", int(cl.sent[n-1]), "k")
+	wire.Stamp(frame, n)
+	cl.sendFrame(frame)
+}
+
+// readSome takes bytes off the wire.
+func (k *simSock) readSome(n int) {
+	if k.lost || k.hole[0] {
+		return
+	}
+	list, err := k.read.feed(k.take(n))
+	if err != nil {
+		k.client.w.fail(12, "socket %d: the client reads %v", k.id, err)
+	}
+	for i := range list {
+		if k.lost {
+			return
+		}
+		k.client.take(k, &list[i])
+	}
+}
+
+// hangUp is the client noticing that the socket is gone.
+func (k *simSock) hangUp() {
+	k.lost = true
+	if k.client.sock == k {
+		k.client.sock = nil
+	}
+}
+
+func (cl *simClient) take(k *simSock, m *sim.Message) {
+	switch {
+	case m.Op == byte(ws.Close):
+		code, _, _ := ws.ParseClose(m.Payload)
+		if reason := string(m.Payload[2:]); code == 1002 && reason != "no hello" && reason != "no attach" {
+			cl.w.fail(20, "client %d is closed for %q", cl.id, m.Payload[2:])
+		}
+		cl.dead = cl.dead || code == 1000
+		if code == 1008 || code == 1000 {
+			cl.forget()
+		}
+		k.hangUp()
+		k.change(func() { k.eof = true })
+	case m.Op == byte(ws.Ping):
+		k.change(func() { k.up = ws.AppendMasked(k.up, ws.Pong, m.Payload, [4]byte{4, 3, 2, 1}) })
+	case m.Op != byte(ws.Binary):
+	case m.Head.Seq > 0 && cl.base:
+		cl.takeBase(k, m)
+	case m.Head.Seq > 0:
+		if v := cl.gate.Push(m.Head.Seq); v != session.Deliver {
+			cl.w.fail(3, "client %d: number %d after %d: %v", cl.id, m.Head.Seq, cl.gate.Last(), v)
+			return
+		}
+		cl.numbered(k, m)
+	default:
+		cl.control(k, m)
+	}
+}
+
+func (cl *simClient) forget() {
+	if !cl.base {
+		cl.name, cl.sent, cl.acked = "", nil, 0
+	}
+}
+
+func (cl *simClient) control(k *simSock, m *sim.Message) {
+	switch m.Head.ID {
+	case control.HelloID:
+		if !cl.base && !cl.hello {
+			cl.hello = true
+			cl.send(&control.Attach{Session: cl.name, LastSeq: int64(cl.gate.Last()), Topics: cl.cursors()})
+		}
+	case control.SessionID:
+		cl.attached(m)
+	case control.GapID:
+		var v control.Gap
+		v.UnmarshalNova(m.Body)
+		first, verdict := cl.gate.Gap(uint64(v.From), uint64(v.To))
+		if verdict != session.Deliver || first != cl.next {
+			cl.w.fail(3, "client %d: gap %d..%d, the ledger is at %d: %v", cl.id, v.From, v.To, cl.next, verdict)
+		}
+		cl.gaps += int(uint64(v.To) - first + 1)
+		cl.next = uint64(v.To) + 1
+	case control.AckID:
+		var v control.Ack
+		v.UnmarshalNova(m.Body)
+		if uint64(v.Seq) > uint64(len(cl.sent)) {
+			cl.w.fail(12, "client %d: %d acknowledged, %d sent", cl.id, v.Seq, len(cl.sent))
+		}
+		cl.acked = max(cl.acked, uint64(v.Seq))
+	case control.ResumedID:
+		var v control.Resumed
+		v.UnmarshalNova(m.Body)
+		if cl.old.Resumed(v.Ok, uint64(v.From)) {
+			cl.letGo(k)
+		}
+	}
+}
+
+func (cl *simClient) attached(m *sim.Message) {
+	var v control.Session
+	v.UnmarshalNova(m.Body)
+	if !cl.gate.Attach(v.Recovered, uint64(v.NextSeq)) {
+		cl.w.fail(5, "client %d: recovered %v next %d, has %d", cl.id, v.Recovered, v.NextSeq, cl.gate.Last())
+	}
+	if v.Recovered != (v.Session == cl.name && cl.name != "") {
+		cl.w.fail(5, "client %d: recovered %v, session %q was %q", cl.id, v.Recovered, v.Session, cl.name)
+	}
+	if !v.Recovered {
+		if cl.untold == nil {
+			cl.untold = map[string]*simSub{}
+		}
+		maps.Copy(cl.untold, cl.subs)
+		cl.name, cl.next, cl.gaps, cl.got, cl.subs = v.Session, uint64(v.NextSeq), 0, nil, map[string]*simSub{}
+		cl.left, cl.unsure, cl.skipped = map[string]bool{}, map[string]bool{}, 0
+		cl.sent, cl.acked = nil, 0
+		return
+	}
+	if uint64(v.Received) > uint64(len(cl.sent)) || uint64(v.Received) < cl.acked {
+		cl.w.fail(18, "client %d: received %d of %d, acknowledged %d", cl.id, v.Received, len(cl.sent), cl.acked)
+		return
+	}
+	first := uint64(v.Received) + 1
+	if cl.id%2 == 0 {
+		first = cl.acked + 1 // more than the server asks for
+	}
+	for n := first; n <= uint64(len(cl.sent)); n++ {
+		cl.sendUp(n)
+	}
+}
+
+// numbered is the next frame of the stream, delivered.
+func (cl *simClient) numbered(k *simSock, m *sim.Message) {
+	w := cl.w
+	if m.Head.Seq != cl.next {
+		w.fail(3, "client %d: number %d, the ledger is at %d", cl.id, m.Head.Seq, cl.next)
+	}
+	cl.next = m.Head.Seq + 1
+	switch m.Head.ID {
+	case control.TopicSubscribedID:
+		var v control.TopicSubscribed
+		v.UnmarshalNova(m.Body)
+		delete(cl.untold, v.Topic)
+		if was := cl.subs[v.Topic]; was != nil && was.epoch == v.Epoch && uint64(v.Offset) < was.position && v.Replayed == 0 {
+			return // present state, older than what was delivered since
+		}
+		cl.subs[v.Topic] = &simSub{v.Epoch, uint64(v.Offset)}
+		return
+	case control.TopicRejectedID:
+		var v control.TopicRejected
+		v.UnmarshalNova(m.Body)
+		delete(cl.untold, v.Topic)
+		return
+	case control.TopicUnsubscribedID:
+		var v control.TopicUnsubscribed
+		v.UnmarshalNova(m.Body)
+		cl.leave(v.Topic)
+		return
+	}
+	id := simEmitID(m)
+	if id < 0 {
+		return
+	}
+	if m.Ref != 0 && !cl.moves(m, id) {
+		return
+	}
+	cl.handler(id, m.Head.Seq)
+}
+
+// leave forgets a topic: who joins it again may get its history again.
+func (cl *simClient) leave(topic string) {
+	delete(cl.subs, topic)
+	delete(cl.untold, topic)
+	cl.left[topic] = true
+	for id := range cl.seen {
+		if cl.w.emits[id].target.Name == topic {
+			delete(cl.seen, id)
+		}
+	}
+}
+
+// moves reports whether a topic's frame is ahead of the client's position.
+func (cl *simClient) moves(m *sim.Message, id int) bool {
+	for name, s := range cl.subs {
+		if hub.SimRef(s.epoch, name) == m.Ref {
+			if m.Offset <= s.position {
+				cl.skipped++
+				return false
+			}
+			s.position = m.Offset
+			return true
+		}
+	}
+	cl.skipped++
+	if name := cl.w.emits[id].target.Name; !cl.left[name] {
+		cl.w.fail(13, "client %d: emit %d of %s, whose epoch was not told", cl.id, id, name)
+	}
+	return false
+}
+
+func (cl *simClient) handler(id int, n uint64) {
+	if cl.seen == nil {
+		cl.seen = map[int]bool{}
+	}
+	if cl.seen[id] && !cl.unsure[cl.w.emits[id].target.Name] {
+		cl.w.fail(2, "client %d: emit %d (%+v) a second time, as number %d", cl.id, id, cl.w.emits[id], n)
+	}
+	cl.seen[id] = true
+	cl.got = append(cl.got, id)
+}
+
+func (cl *simClient) takeBase(k *simSock, m *sim.Message) {
+	for range 20 {
+		switch cl.old.Push(m.Head.Seq, m.Payload) {
+		case session.Deliver:
+			cl.baseHandler(m.Payload)
+			cl.drainHeld()
+			return
+		case session.Hold:
+			if cl.old.Ask() {
+				cl.send(&control.Resume{LastSeq: int64(cl.old.Last())})
+			}
+			return
+		case session.Overflow:
+			cl.letGo(k)
+		default:
+			return
+		}
+	}
+	cl.w.fail(20, "client %d: number %d overflows for ever", cl.id, m.Head.Seq)
+}
+
+func (cl *simClient) letGo(*simSock) {
+	if _, _, ok := cl.old.Skip(); ok {
+		cl.drainHeld()
+	}
+}
+
+func (cl *simClient) drainHeld() {
+	for {
+		frame, ok := cl.old.Next()
+		if !ok {
+			return
+		}
+		cl.baseHandler(frame)
+	}
+}
+
+// baseHandler: a base client gets the history again with a new subscription, so
+// only what has no topic must not come twice.
+func (cl *simClient) baseHandler(frame []byte) {
+	head, body, err := wire.ParseFrame(frame)
+	if err != nil {
+		cl.w.fail(12, "client %d: %v", cl.id, err)
+		return
+	}
+	if id := simEmitID(&sim.Message{Head: head, Body: body}); id >= 0 && cl.w.emits[id].offset == 0 {
+		cl.handler(id, head.Seq)
+	}
+}

@@ -1,0 +1,151 @@
+package hub
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/session"
+)
+
+// What the simulator needs to step a hub by hand and to look into it.
+
+// SimHold stops a shard behind all that it has to do now, until release.
+func (h *Hub) SimHold(shard int) (release func()) {
+	sh := h.shards[shard%len(h.shards)]
+	held := make(chan struct{})
+	sh.put(item{kind: itemBarrier, done: func(uint64) { <-held }})
+	return sync.OnceFunc(func() { close(held) })
+}
+
+// SimSessions returns the findable sessions, the oldest first.
+func (h *Hub) SimSessions() []*Session {
+	list := h.sessions()
+	slices.SortFunc(list, func(a, b *Session) int { return int(a.serial) - int(b.serial) })
+	return list
+}
+
+// SimLook lets look see the session's queue under its lock.
+func (s *Session) SimLook(look func(q *session.Queue)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	look(&s.queue)
+}
+
+// SimFind returns the session of a session string.
+func (h *Hub) SimFind(text string) *Session { return h.sessionOf(text) }
+
+// SimMember reports whether the session is a target of t now.
+func (s *Session) SimMember(t nova.Target) bool {
+	switch t.Kind {
+	case nova.ToBroadcast:
+		return true
+	case nova.ToClient:
+		return s.id == t.Name
+	case nova.ToUser:
+		return s.user == t.Name
+	}
+	return slices.Contains(s.names(t.Kind), t.Name)
+}
+
+// SimKept reports whether the session could go on from number n.
+func (s *Session) SimKept(n uint64) bool {
+	s.state.Lock()
+	ended := s.ended
+	s.state.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !ended && s.queue.Kept(n)
+}
+
+// SimEpoch returns the epoch of a topic, "" when there is none.
+func (h *Hub) SimEpoch(topic string) string {
+	r := h.topics.lock(topic, nil)
+	if r == nil {
+		return ""
+	}
+	defer r.mu.Unlock()
+	return r.topic.epoch
+}
+
+// SimIndexes compares every index with the sessions. The shards must be idle.
+func (h *Hub) SimIndexes() error {
+	sessions := h.SimSessions()
+	h.passLocks(sessions)
+	defer h.passLocks(sessions)
+	lost := 0
+	for _, s := range sessions {
+		if s.ended || !s.listed {
+			return fmt.Errorf("session %s is found, ended %v, listed %v", s.id, s.ended, s.listed)
+		}
+		if h.everyone.shards[s.shard.index].list[s.everyone.index] != &s.everyone {
+			return fmt.Errorf("session %s is not in everyone", s.id)
+		}
+		if s.lostAt != 0 {
+			lost++
+		}
+		if (s.lostAt != 0) != (s.peer == nil) {
+			return fmt.Errorf("session %s: lost %v, a socket %v", s.id, s.lostAt != 0, s.peer != nil)
+		}
+		for _, m := range s.rooms {
+			if m.room.gone || m.index < 0 || m.room.shards[s.shard.index].list[m.index] != m {
+				return fmt.Errorf("session %s is in %s, which does not have it", s.id, m.room.name)
+			}
+		}
+	}
+	if n := h.lost.len(); n != lost {
+		return fmt.Errorf("%d sessions without a socket, the list has %d", lost, n)
+	}
+	if h.everyone.members != len(sessions) || h.Len() != len(sessions) {
+		return fmt.Errorf("%d sessions, everyone has %d, Len is %d", len(sessions), h.everyone.members, h.Len())
+	}
+	for hash, s := range h.strings {
+		if s.hash != hash || !slices.Contains(sessions, s) {
+			return fmt.Errorf("a string of session %s, which is not there", s.id)
+		}
+	}
+	for _, d := range []*directory{&h.topics, &h.groups, &h.users} {
+		for _, r := range d.all() {
+			n, loops := 0, 0
+			for _, s := range sessions {
+				if s.find(r) >= 0 {
+					n++
+				}
+			}
+			for i := range r.shards {
+				loops += len(r.shards[i].list)
+			}
+			if n != r.members || n != loops || n == 0 && d.kind != nova.ToTopic {
+				return fmt.Errorf("%s: %d members, counted %d, in the loops %d", r.name, n, r.members, loops)
+			}
+		}
+	}
+	return nil
+}
+
+// SimRef names topic and epoch in trailers.
+func SimRef(epoch, topic string) uint64 { return topicRef(epoch, topic) }
+
+// passLocks takes every lock once: idle as everything is, what follows is ordered
+// behind what came before for the race detector too.
+func (h *Hub) passLocks(sessions []*Session) {
+	locks := []sync.Locker{&h.clientsMu, &h.lost.mu, &h.everyone.mu}
+	for _, sh := range h.shards {
+		locks = append(locks, &sh.mu)
+	}
+	for _, d := range []*directory{&h.topics, &h.groups, &h.users} {
+		for _, r := range d.all() {
+			locks = append(locks, &r.mu)
+		}
+	}
+	for _, s := range sessions {
+		locks = append(locks, &s.state, &s.mu)
+	}
+	for _, l := range locks {
+		func() {
+			l.Lock()
+			defer l.Unlock()
+		}()
+	}
+}
