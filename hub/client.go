@@ -169,7 +169,6 @@ func (s *Session) lock() *Session {
 // open makes the session a target: numbers start at next, identity's groups and
 // topics are joined, those with a cursor from there.
 func (s *Session) open(next uint64, cursors []control.Cursor) error {
-	h := s.hub
 	s.state.Lock()
 	if s.admitted || s.ended {
 		s.state.Unlock()

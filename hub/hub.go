@@ -187,8 +187,8 @@ func (h *Hub) Close(ctx context.Context) error {
 		}
 	}
 	for _, s := range h.sessions() {
-		s.closePeer(1012, "service restart")
-		s.end(false, EndShutdown) // what is queued goes out before the close frame
+		live := s.closePeer(1012, "service restart")
+		s.end(!live, EndShutdown) // what is queued goes out before the close frame
 	}
 	h.lifeMu.Lock()
 	h.quiet = true

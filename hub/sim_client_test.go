@@ -3,7 +3,9 @@ package hub_test
 import (
 	"maps"
 	"net/url"
+	"slices"
 
+	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/session"
@@ -26,16 +28,20 @@ type simClient struct {
 	gate  session.SessionGate
 	old   session.BaseGate
 	hello bool
-	next  uint64 // ledger: all below were delivered or declared
-	gaps  int    // numbers declared missing in this life
-	got   []int  // emits delivered in this life
-	seen  map[int]bool
-	subs  map[string]*simSub
+	next  uint64       // ledger: all below were delivered or declared
+	got   []simAddress // delivered in this life
+	seen  map[simAddress]int
+	life  *hub.Session // whose numbers follow
+	// reasons of the numbers declared missing in this life
+	reasons map[uint64]session.Reason
+	asked   int  // resumes
+	shared  bool // another party has its session string
+	subs    map[string]*simSub
 	// untold are its subscriptions of the life before that this one has not told
 	// of yet: they stay in its cursors.
 	untold  map[string]*simSub
 	left    map[string]bool // topics it left by itself once
-	unsure  map[string]bool // topics it left by a frame of its own
+	unsure  map[string]bool // topics and groups it left by a frame of its own
 	skipped int             // frames of no subscription
 	sentID  int64
 	sent    []int64 // in this life, by number
@@ -45,6 +51,7 @@ type simClient struct {
 // simSub is a subscription as the stream told it.
 type simSub struct {
 	epoch    string
+	from     uint64 // as it was told
 	position uint64
 }
 
@@ -107,7 +114,7 @@ func (cl *simClient) up() {
 		cl.sendFrame(simFrame("up", int(id), "k"))
 		return
 	}
-	if !cl.gate.Attached() {
+	if !cl.gate.Attached() || cl.shared {
 		return
 	}
 	cl.sent = append(cl.sent, id)
@@ -125,7 +132,7 @@ func (k *simSock) readSome(n int) {
 	if k.lost || k.hole[0] {
 		return
 	}
-	list, err := k.read.feed(k.take(n))
+	list, err := k.read.feed(k.take(n), 0)
 	if err != nil {
 		k.client.w.fail(12, "socket %d: the client reads %v", k.id, err)
 	}
@@ -162,13 +169,13 @@ func (cl *simClient) take(k *simSock, m *sim.Message) {
 		k.change(func() { k.up = ws.AppendMasked(k.up, ws.Pong, m.Payload, [4]byte{4, 3, 2, 1}) })
 	case m.Op != byte(ws.Binary):
 	case m.Head.Seq > 0 && cl.base:
-		cl.takeBase(k, m)
+		cl.takeBase(m)
 	case m.Head.Seq > 0:
 		if v := cl.gate.Push(m.Head.Seq); v != session.Deliver {
 			cl.w.fail(3, "client %d: number %d after %d: %v", cl.id, m.Head.Seq, cl.gate.Last(), v)
 			return
 		}
-		cl.numbered(k, m)
+		cl.numbered(m)
 	default:
 		cl.control(k, m)
 	}
@@ -188,7 +195,7 @@ func (cl *simClient) control(k *simSock, m *sim.Message) {
 			cl.send(&control.Attach{Session: cl.name, LastSeq: int64(cl.gate.Last()), Topics: cl.cursors()})
 		}
 	case control.SessionID:
-		cl.attached(m)
+		cl.attached(k, m)
 	case control.GapID:
 		var v control.Gap
 		v.UnmarshalNova(m.Body)
@@ -196,12 +203,12 @@ func (cl *simClient) control(k *simSock, m *sim.Message) {
 		if verdict != session.Deliver || first != cl.next {
 			cl.w.fail(3, "client %d: gap %d..%d, the ledger is at %d: %v", cl.id, v.From, v.To, cl.next, verdict)
 		}
-		cl.gaps += int(uint64(v.To) - first + 1)
+		cl.missing(first, uint64(v.To), session.Reason(v.Reason))
 		cl.next = uint64(v.To) + 1
 	case control.AckID:
 		var v control.Ack
 		v.UnmarshalNova(m.Body)
-		if uint64(v.Seq) > uint64(len(cl.sent)) {
+		if uint64(v.Seq) > uint64(len(cl.sent)) && !cl.shared {
 			cl.w.fail(12, "client %d: %d acknowledged, %d sent", cl.id, v.Seq, len(cl.sent))
 		}
 		cl.acked = max(cl.acked, uint64(v.Seq))
@@ -209,14 +216,17 @@ func (cl *simClient) control(k *simSock, m *sim.Message) {
 		var v control.Resumed
 		v.UnmarshalNova(m.Body)
 		if cl.old.Resumed(v.Ok, uint64(v.From)) {
-			cl.letGo(k)
+			cl.letGo()
 		}
 	}
 }
 
-func (cl *simClient) attached(m *sim.Message) {
+func (cl *simClient) attached(k *simSock, m *sim.Message) {
 	var v control.Session
 	v.UnmarshalNova(m.Body)
+	if v.Recovered && cl.life != nil && k.life != nil && cl.life != k.life {
+		cl.w.fail(5, "client %d: recovered, in the session of another life", cl.id)
+	}
 	if !cl.gate.Attach(v.Recovered, uint64(v.NextSeq)) {
 		cl.w.fail(5, "client %d: recovered %v next %d, has %d", cl.id, v.Recovered, v.NextSeq, cl.gate.Last())
 	}
@@ -224,13 +234,18 @@ func (cl *simClient) attached(m *sim.Message) {
 		cl.w.fail(5, "client %d: recovered %v, session %q was %q", cl.id, v.Recovered, v.Session, cl.name)
 	}
 	if !v.Recovered {
+		cl.life = k.life
 		if cl.untold == nil {
 			cl.untold = map[string]*simSub{}
 		}
 		maps.Copy(cl.untold, cl.subs)
-		cl.name, cl.next, cl.gaps, cl.got, cl.subs = v.Session, uint64(v.NextSeq), 0, nil, map[string]*simSub{}
+		cl.name, cl.next, cl.got, cl.subs = v.Session, uint64(v.NextSeq), nil, map[string]*simSub{}
 		cl.left, cl.unsure, cl.skipped = map[string]bool{}, map[string]bool{}, 0
-		cl.sent, cl.acked = nil, 0
+		cl.reasons, cl.sent, cl.acked, cl.shared = map[uint64]session.Reason{}, nil, 0, false
+		return
+	}
+	if cl.shared {
+		cl.sent = nil // the other party's frames are numbered too
 		return
 	}
 	if uint64(v.Received) > uint64(len(cl.sent)) || uint64(v.Received) < cl.acked {
@@ -247,7 +262,7 @@ func (cl *simClient) attached(m *sim.Message) {
 }
 
 // numbered is the next frame of the stream, delivered.
-func (cl *simClient) numbered(k *simSock, m *sim.Message) {
+func (cl *simClient) numbered(m *sim.Message) {
 	w := cl.w
 	if m.Head.Seq != cl.next {
 		w.fail(3, "client %d: number %d, the ledger is at %d", cl.id, m.Head.Seq, cl.next)
@@ -261,7 +276,7 @@ func (cl *simClient) numbered(k *simSock, m *sim.Message) {
 		if was := cl.subs[v.Topic]; was != nil && was.epoch == v.Epoch && uint64(v.Offset) < was.position && v.Replayed == 0 {
 			return // present state, older than what was delivered since
 		}
-		cl.subs[v.Topic] = &simSub{v.Epoch, uint64(v.Offset)}
+		cl.subs[v.Topic] = &simSub{v.Epoch, uint64(v.Offset), uint64(v.Offset)}
 		return
 	case control.TopicRejectedID:
 		var v control.TopicRejected
@@ -274,14 +289,15 @@ func (cl *simClient) numbered(k *simSock, m *sim.Message) {
 		cl.leave(v.Topic)
 		return
 	}
-	id := simEmitID(m)
-	if id < 0 {
+	id := simEmitID(m.Head.ID, m.Body)
+	if id < 0 || m.Ref != 0 && !cl.moves(m) {
 		return
 	}
-	if m.Ref != 0 && !cl.moves(m, id) {
-		return
+	topic := w.names[m.Ref]
+	if t := w.emits[id].target; m.Ref == 0 && t.Kind == nova.ToTopic {
+		topic = t.Name
 	}
-	cl.handler(id, m.Head.Seq)
+	cl.handler(simAddress{id, topic}, m.Head.Seq)
 }
 
 // leave forgets a topic: who joins it again may get its history again.
@@ -289,44 +305,91 @@ func (cl *simClient) leave(topic string) {
 	delete(cl.subs, topic)
 	delete(cl.untold, topic)
 	cl.left[topic] = true
-	for id := range cl.seen {
-		if cl.w.emits[id].target.Name == topic {
-			delete(cl.seen, id)
+	for a := range cl.seen {
+		if a.topic == topic {
+			delete(cl.seen, a)
 		}
 	}
 }
 
 // moves reports whether a topic's frame is ahead of the client's position.
-func (cl *simClient) moves(m *sim.Message, id int) bool {
-	for name, s := range cl.subs {
-		if hub.SimRef(s.epoch, name) == m.Ref {
-			if m.Offset <= s.position {
-				cl.skipped++
-				return false
-			}
-			s.position = m.Offset
-			return true
-		}
+func (cl *simClient) moves(m *sim.Message) bool {
+	name := cl.w.names[m.Ref]
+	s := cl.subs[name]
+	switch {
+	case s != nil && hub.SimRef(s.epoch, name) == m.Ref && m.Offset > s.position:
+		s.position = m.Offset
+		return true
+	case cl.left[name]:
+	case s != nil && hub.SimRef(s.epoch, name) == m.Ref:
+		cl.w.fail(2, "client %d: offset %d of %s, it is at %d", cl.id, m.Offset, name, s.position)
+	default:
+		cl.w.fail(13, "client %d: offset %d of %s, whose epoch was not told", cl.id, m.Offset, name)
 	}
 	cl.skipped++
-	if name := cl.w.emits[id].target.Name; !cl.left[name] {
-		cl.w.fail(13, "client %d: emit %d of %s, whose epoch was not told", cl.id, id, name)
-	}
 	return false
 }
 
-func (cl *simClient) handler(id int, n uint64) {
+func (cl *simClient) handler(a simAddress, n uint64) {
 	if cl.seen == nil {
-		cl.seen = map[int]bool{}
+		cl.seen = map[simAddress]int{}
 	}
-	if cl.seen[id] && !cl.unsure[cl.w.emits[id].target.Name] {
-		cl.w.fail(2, "client %d: emit %d (%+v) a second time, as number %d", cl.id, id, cl.w.emits[id], n)
+	if cl.seen[a]++; cl.seen[a] > cl.w.most(a) && !cl.quits(a.topic) {
+		cl.w.fail(2, "client %d: emit %d (%+v) a second time, as number %d", cl.id, a.emit, cl.w.emits[a.emit], n)
 	}
-	cl.seen[id] = true
-	cl.got = append(cl.got, id)
+	cl.got = append(cl.got, a)
 }
 
-func (cl *simClient) takeBase(k *simSock, m *sim.Message) {
+// quits reports whether the client, or another with its session, left a topic by
+// a frame of its own.
+func (cl *simClient) quits(topic string) bool {
+	return cl.unsure[topic] || cl.life != nil && cl.w.log(cl.life).unsub[topic]
+}
+
+// missing notes what a gap declares, and whether it may.
+func (cl *simClient) missing(from, to uint64, reason session.Reason) {
+	w := cl.w
+	for n := from; n <= to; n++ {
+		cl.reasons[n] = reason
+		if cl.life == nil || reason == session.Withdrawn {
+			continue
+		}
+		if v, ok := w.log(cl.life).numbers[n]; ok && (v.emit < 0 || w.must(w.emits[v.emit])) {
+			w.fail(8, "client %d: number %d, emit %d, must arrive, declared missing for reason %d", cl.id, n, v.emit, reason)
+		}
+	}
+}
+
+// twin is a second party with everything that the first has.
+func (cl *simClient) twin(id int) *simClient {
+	t := *cl
+	t.id, t.sock, t.shared = id, nil, true
+	cl.shared = true
+	t.seen, t.reasons, t.left, t.unsure = maps.Clone(cl.seen), maps.Clone(cl.reasons), maps.Clone(cl.left), maps.Clone(cl.unsure)
+	t.subs, t.untold, t.got = map[string]*simSub{}, maps.Clone(cl.untold), slices.Clone(cl.got)
+	for name, s := range cl.subs {
+		c := *s
+		t.subs[name] = &c
+	}
+	t.sent, t.acked, t.query = nil, 0, maps.Clone(cl.query)
+	return &t
+}
+
+// leaves notes that the client leaves by a frame of its own, which has no answer.
+func (cl *simClient) leaves(name string) {
+	if cl.base {
+		if k := cl.sock; k != nil && k.life != nil {
+			cl.w.log(k.life).unsub[name] = true
+		}
+		return
+	}
+	cl.unsure[name] = true
+	if cl.life != nil {
+		cl.w.log(cl.life).unsub[name] = true
+	}
+}
+
+func (cl *simClient) takeBase(m *sim.Message) {
 	for range 20 {
 		switch cl.old.Push(m.Head.Seq, m.Payload) {
 		case session.Deliver:
@@ -335,11 +398,12 @@ func (cl *simClient) takeBase(k *simSock, m *sim.Message) {
 			return
 		case session.Hold:
 			if cl.old.Ask() {
+				cl.asked++
 				cl.send(&control.Resume{LastSeq: int64(cl.old.Last())})
 			}
 			return
 		case session.Overflow:
-			cl.letGo(k)
+			cl.letGo()
 		default:
 			return
 		}
@@ -347,7 +411,7 @@ func (cl *simClient) takeBase(k *simSock, m *sim.Message) {
 	cl.w.fail(20, "client %d: number %d overflows for ever", cl.id, m.Head.Seq)
 }
 
-func (cl *simClient) letGo(*simSock) {
+func (cl *simClient) letGo() {
 	if _, _, ok := cl.old.Skip(); ok {
 		cl.drainHeld()
 	}
@@ -371,7 +435,7 @@ func (cl *simClient) baseHandler(frame []byte) {
 		cl.w.fail(12, "client %d: %v", cl.id, err)
 		return
 	}
-	if id := simEmitID(&sim.Message{Head: head, Body: body}); id >= 0 && cl.w.emits[id].offset == 0 {
-		cl.handler(id, head.Seq)
+	if id := simEmitID(head.ID, body); id >= 0 && len(simTopicsOf(cl.w.emits[id].target)) == 0 {
+		cl.handler(simAddress{id, ""}, head.Seq)
 	}
 }

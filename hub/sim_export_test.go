@@ -59,14 +59,40 @@ func (s *Session) SimKept(n uint64) bool {
 	return !ended && s.queue.Kept(n)
 }
 
-// SimEpoch returns the epoch of a topic, "" when there is none.
-func (h *Hub) SimEpoch(topic string) string {
+// SimPosition returns the epoch and head of a topic, "" when there is none.
+func (h *Hub) SimPosition(topic string) (epoch string, head uint64) {
 	r := h.topics.lock(topic, nil)
 	if r == nil {
-		return ""
+		return "", 0
 	}
 	defer r.mu.Unlock()
-	return r.topic.epoch
+	return r.topic.epoch, r.topic.head
+}
+
+// SimIdleTopics returns how many topics have no members.
+func (h *Hub) SimIdleTopics() (n int) {
+	for _, r := range h.topics.all() {
+		r.mu.Lock()
+		if r.members == 0 {
+			n++
+		}
+		r.mu.Unlock()
+	}
+	return n
+}
+
+// SimPeer returns the socket that has the session with its cursor, or nil.
+func (s *Session) SimPeer() (Peer, *session.Cursor) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peer, s.owner.Load()
+}
+
+// SimRelease gives the write flag up.
+func (s *Session) SimRelease(c *session.Cursor) {
+	s = s.lock()
+	defer s.mu.Unlock()
+	c.Writing = false
 }
 
 // SimIndexes compares every index with the sessions. The shards must be idle.
@@ -105,6 +131,9 @@ func (h *Hub) SimIndexes() error {
 			return fmt.Errorf("a string of session %s, which is not there", s.id)
 		}
 	}
+	if err := h.simHistory(); err != nil {
+		return err
+	}
 	for _, d := range []*directory{&h.topics, &h.groups, &h.users} {
 		for _, r := range d.all() {
 			n, loops := 0, 0
@@ -120,6 +149,28 @@ func (h *Hub) SimIndexes() error {
 				return fmt.Errorf("%s: %d members, counted %d, in the loops %d", r.name, n, r.members, loops)
 			}
 		}
+	}
+	return nil
+}
+
+// simHistory holds the bounds of histories and counts them again.
+func (h *Hub) simHistory() error {
+	sum := 0
+	for _, r := range h.topics.all() {
+		t, bytes := r.topic, 0
+		for i := range t.ring {
+			bytes += t.ring[i].Size()
+		}
+		for _, f := range t.latest {
+			bytes += f.Size()
+		}
+		if bytes != t.bytes || len(t.ring) > h.options.History.Size || len(t.latest) > maxLatest {
+			return fmt.Errorf("%s: %d bytes, counted %d, in %d frames and %d keys", r.name, t.bytes, bytes, len(t.ring), len(t.latest))
+		}
+		sum += bytes
+	}
+	if got := h.metrics.historyBytes.Load(); got != int64(sum) {
+		return fmt.Errorf("histories have %d bytes, counted %d", got, sum)
 	}
 	return nil
 }

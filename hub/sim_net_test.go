@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,8 +18,9 @@ type link struct {
 	mu       sync.Mutex
 	cond     *sync.Cond
 	room     int
-	down     []byte // taken from the server, not read by the client
-	tapped   []byte // taken from the server since the last look
+	down     []byte     // taken from the server, not read by the client
+	tapped   []simChunk // taken from the server since the last look
+	step     *atomic.Int64
 	up       []byte // sent by the client, not come to the server
 	ready    []byte // come to the server, not read by it
 	eof      bool   // the client's end of stream has come to the server
@@ -28,8 +30,14 @@ type link struct {
 	timer    *time.Timer
 }
 
-func newLink(room int) *link {
-	l := &link{room: room}
+// simChunk is what one call of Write brought, and the step it began in.
+type simChunk struct {
+	data []byte
+	step int
+}
+
+func newLink(room int, step *atomic.Int64) *link {
+	l := &link{room: room, step: step}
 	l.cond = sync.NewCond(&l.mu)
 	return l
 }
@@ -59,6 +67,7 @@ func (l *link) Read(b []byte) (int, error) {
 }
 
 func (l *link) Write(b []byte) (n int, err error) {
+	step := int(l.step.Load())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for n < len(b) {
@@ -70,14 +79,19 @@ func (l *link) Write(b []byte) (n int, err error) {
 		case l.expired():
 			return n, os.ErrDeadlineExceeded
 		case k > 0:
-			l.down = append(l.down, b[n:n+k]...)
-			l.tapped = append(l.tapped, b[n:n+k]...)
+			l.accept(b[n:n+k], step)
 			n += k
 			continue
 		}
 		l.cond.Wait()
 	}
 	return n, nil
+}
+
+// accept puts bytes on the wire.
+func (l *link) accept(b []byte, step int) {
+	l.down = append(l.down, b...)
+	l.tapped = append(l.tapped, simChunk{append([]byte(nil), b...), step})
 }
 
 func (l *link) Close() error {
@@ -140,7 +154,7 @@ func (l *link) arrive(n int) {
 	})
 }
 
-func (l *link) tap() (b []byte) {
-	l.change(func() { b, l.tapped = l.tapped, nil })
-	return b
+func (l *link) tap() (list []simChunk) {
+	l.change(func() { list, l.tapped = l.tapped, nil })
+	return list
 }

@@ -325,8 +325,8 @@ func (q *Queue) commit(c *Cursor, p place) {
 	if q.late != nil {
 		q.withdrawLate() // before a replay is promised
 	}
+	q.trim() // first: a client that asks again and again must not keep everything
 	q.answerWaiting(c)
-	q.trim()
 }
 
 // advance notes what was first written on the way to p.
