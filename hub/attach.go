@@ -250,7 +250,6 @@ func (old *Session) refresh(s *Session) {
 		rooms = append(rooms, membership{room: m.room, seed: m.seed}) // its index is the loop's
 	}
 	old.state.Unlock()
-	revoked := false
 	for _, m := range rooms {
 		name, kind, list := m.room.name, m.room.kind, seeds.Topics
 		if kind == nova.ToGroup {
@@ -267,7 +266,6 @@ func (old *Session) refresh(s *Session) {
 		if err == nil {
 			continue
 		}
-		revoked = true
 		if kind == nova.ToGroup {
 			old.leave(nil, kind, name, CauseSeed)
 			continue
@@ -283,7 +281,7 @@ func (old *Session) refresh(s *Session) {
 			old.subscribe(h.ctx, nil, SubscribeRequest{Topic: topic, Seed: true})
 		}
 	}
-	if revoked {
+	if old.leaving.Load() > 0 { // also by an older socket's refresh that still waits
 		old.settled()
 	}
 }

@@ -53,6 +53,7 @@ type Session struct {
 	chase     *chase // its catch-ups; nil = none; guarded by hub.catching
 
 	owner   atomic.Pointer[session.Cursor] // of the socket that may act
+	leaving atomic.Int32                   // withdrawals that the shard has not come to
 	handled atomic.Uint64                  // number of the last client frame handled
 	ackSent atomic.Uint64
 
@@ -169,6 +170,7 @@ func (s *Session) lock() *Session {
 // open makes the session a target: numbers start at next, identity's groups and
 // topics are joined, those with a cursor from there.
 func (s *Session) open(next uint64, cursors []control.Cursor) error {
+	h := s.hub
 	s.state.Lock()
 	if s.admitted || s.ended {
 		s.state.Unlock()

@@ -242,11 +242,12 @@ func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, ca
 	s.rooms[i], s.rooms[last] = s.rooms[last], nil
 	s.rooms = s.rooms[:last]
 	s.noteMove(s.hub.options.OnLeave, r, cause)
-	s.state.Unlock()
 	kindOf := itemLeave
 	if cause != CauseFrame {
 		kindOf = itemWithdraw
+		s.leaving.Add(1) // whoever finds the membership gone sees this too
 	}
+	s.state.Unlock()
 	s.exit(m, kindOf)
 	return true
 }

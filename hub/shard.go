@@ -222,6 +222,7 @@ func (sh *shard) distribute(items []item) {
 		case itemWithdraw:
 			it.room.remove(sh.index, it.member)
 			sh.withdraw(it.member.session, it.room.id)
+			it.member.session.leaving.Add(-1)
 		}
 		i += n
 	}

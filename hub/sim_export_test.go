@@ -69,16 +69,23 @@ func (h *Hub) SimPosition(topic string) (epoch string, head uint64) {
 	return r.topic.epoch, r.topic.head
 }
 
-// SimIdleTopics returns how many topics have no members.
-func (h *Hub) SimIdleTopics() (n int) {
+// SimIdle returns the topics without members and the sessions without a socket,
+// as far as there are more of their kind than the totals allow.
+func (h *Hub) SimIdle() (list []string) {
 	for _, r := range h.topics.all() {
 		r.mu.Lock()
-		if r.members == 0 {
-			n++
+		if r.members == 0 && h.overTotals() {
+			list = append(list, "topic "+r.topic.epoch)
 		}
 		r.mu.Unlock()
 	}
-	return n
+	over := h.SessionBytes() > int64(h.options.Session.TotalBytes) || h.Len() > h.options.Session.MaxSessions
+	for _, s := range h.sessions() {
+		if over && h.lost.since(s) != 0 {
+			list = append(list, "session "+s.id)
+		}
+	}
+	return list
 }
 
 // SimPeer returns the socket that has the session with its cursor, or nil.

@@ -344,6 +344,7 @@ func compareWithModel(t *testing.T, seed int64) {
 				n = r.Intn(n + 1)
 			}
 			q.Wrote(&c, n, len(out))
+			m.lost = q.lost // trimmed before what waits is answered
 			m.wrote(n, q.written)
 			out = nil
 		case op == 7:
