@@ -338,6 +338,9 @@ func (cl *simClient) handler(a simAddress, n uint64) {
 		cl.w.fail(2, "client %d: emit %d (%+v) a second time, as number %d", cl.id, a.emit, cl.w.emits[a.emit], n)
 	}
 	cl.got = append(cl.got, a)
+	if t := cl.w.emits[a.emit].target; cl.life != nil && t.Except == cl.life.ID() {
+		cl.w.fail(9, "client %d: emit %d, which leaves it out", cl.id, a.emit)
+	}
 }
 
 // quits reports whether the client, or another with its session, left a topic by

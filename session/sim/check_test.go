@@ -81,6 +81,10 @@ func (s *sess) check() {
 	if st.Runs > 2*(keptFrames+frames+own)+1+seam {
 		w.fail(12, "%s: %d runs for %d frames", s.name, st.Runs, keptFrames+frames+own)
 	}
+	for n := s.passedTo + 1; n <= st.Written && !s.ended; n++ {
+		s.passed[n] = st.Next - 1
+	}
+	s.passedTo = max(s.passedTo, st.Written)
 	limit := st.Written
 	if s.conn != nil && s.q.Owns(&s.conn.cursor) {
 		next, rewind := w.peeker.Cursor(&s.conn.cursor)
@@ -176,8 +180,8 @@ func (w *world) drained() {
 			w.fail(4, "client %d: %s ends at %d, the ledger at %d", cl.id, s.name, s.q.Last(), cl.next)
 		}
 		for n, reason := range cl.gaps {
-			if reason == int(session.Superseded) && !s.newer(n) {
-				w.fail(7, "client %d: the newest value, %d, was declared superseded", cl.id, n)
+			if reason == int(session.Superseded) && !s.newer(n, s.passed[n], cl.gaps) {
+				w.fail(7, "client %d: number %d was superseded, and nothing newer came within its turn, up to %d", cl.id, n, s.passed[n])
 			}
 		}
 	}

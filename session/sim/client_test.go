@@ -227,7 +227,7 @@ func (cl *client) missing(from, to uint64, reason session.Reason) {
 		switch {
 		case reason < session.Superseded || reason > session.Withdrawn:
 			w.fail(3, "client %d: gap with reason %d", cl.id, reason)
-		case reason == session.Superseded && !s.newer(n):
+		case reason == session.Superseded && !s.newer(n, s.q.Last(), nil):
 			w.fail(7, "client %d: number %d superseded by nothing", cl.id, n)
 		case must && !withdrawn && !s.q.Broken() && !s.ended:
 			w.fail(8, "client %d: number %d must arrive, declared missing for reason %d", cl.id, n, reason)
@@ -237,21 +237,23 @@ func (cl *client) missing(from, to uint64, reason session.Reason) {
 	cl.next = to + 1
 }
 
-// newer reports whether a later number has the same target, event and key.
-func (s *sess) newer(n uint64) bool {
+// newer reports whether a later number up to last, not superseded itself, has the
+// same target, event and key.
+func (s *sess) newer(n, last uint64, gaps map[uint64]int) bool {
 	e := s.w.emits[s.log[n]]
 	if e.class != wire.DeliverLatest || e.key == 0 || e.own {
 		return false
 	}
-	for m := n + 1; ; m++ {
+	for m := n + 1; m <= last; m++ {
 		id, ok := s.log[m]
-		if !ok {
-			return false
+		if !ok || gaps[m] == int(session.Superseded) {
+			continue
 		}
 		if o := s.w.emits[id]; o.target == e.target && o.class == e.class && o.key == e.key && !o.own {
 			return true
 		}
 	}
+	return false
 }
 
 func (cl *client) takeBase(c *conn, seq uint64, payload []byte) {

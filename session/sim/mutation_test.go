@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,13 +31,20 @@ var mutations = []sim.Mutation{
 		{"v := value{f.Target, ", "v := value{0, "},
 	}},
 	{Name: "newest value takes the older one's place", File: "session/relieve.go", Edits: [][2]string{
-		{"	for num := last; num > first; {", "	newest := map[value]uint64{}\n\tfor num := last; num > first; {"},
-		{"			q.drop(q.ring.find(num), num, 1, Superseded)\n",
-			"			if m := newest[v]; m > 0 && r.count > 1 && num == r.num {\n\t\t\t\tp := q.ring.at(q.ring.find(num))\n\t\t\t\tp.first += uint32(m - num)\n\t\t\t}\n\t\t\tq.drop(q.ring.find(num), num, 1, Superseded)\n"},
-		{"		seen[v] = struct{}{}", "		seen[v] = struct{}{}\n\t\tnewest[v] = num"},
+		{"	for num := last; num > first; {", "	newest := map[value]uint64{}\n	for num := last; num > first; {"},
+		{"		if _, newer := seen[v]; newer {\n			q.drop(q.ring.find(num), num, 1, Superseded)\n",
+			"		if m := newest[v]; m > 0 {\n			b := r.batch\n			b.frames[at], b.frames[at+int(m-num)] = b.frames[at+int(m-num)], b.frames[at]\n" +
+				"			q.drop(q.ring.find(m), m, 1, Superseded)\n			dropped++\n		} else if _, newer := seen[v]; newer {\n			q.drop(q.ring.find(num), num, 1, Superseded)\n"},
+		{"		seen[v] = struct{}{}", "		if _, newer := seen[v]; !newer || newest[v] > 0 {\n			newest[v] = num\n		}\n		seen[v] = struct{}{}"},
 	}},
 	{Name: "history trimmed in front of a promised replay", File: "session/queue.go", Edits: [][2]string{
 		{"		limit = min(limit, c.at.next-1)\n", ""},
+	}},
+	{Name: "history trimmed in front of a replay that waits for a frame to end", File: "session/queue.go", Edits: [][2]string{
+		{"			limit = min(limit, c.rewind-1)\n", "			limit = min(limit, q.written)\n"},
+	}},
+	{Name: "a hot key moves back for ever", File: "session/relieve.go", Edits: [][2]string{
+		{"from := max(q.mark, q.free())", "from := q.free()"},
 	}},
 	{Name: "trimmed between promise and recovery", File: "session/attach.go", Edits: [][2]string{
 		{"		q.detach(q.cursor)\n\t}\n\tq.cursor, q.trailers", "		q.Detach(q.cursor)\n\t}\n\tq.cursor, q.trailers"},
@@ -72,12 +80,13 @@ func TestSimQueueCatchesMutations(t *testing.T) {
 	}
 	for _, m := range mutations {
 		t.Run(strings.ReplaceAll(m.Name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
 			overlay, err := m.Overlay(root, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-run", "^TestSimQueue$", ".")
-			cmd.Env = append(os.Environ(), "NOVA_SIM_SEED=1", "NOVA_SIM_SEEDS="+mutationSeeds, "NOVA_SIM_PROGRAM=", "NOVA_SIM_SHRINK=0")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("NOVA_SIM_SEED=%d", max(m.Seed, 1)), "NOVA_SIM_SEEDS="+mutationSeeds, "NOVA_SIM_PROGRAM=", "NOVA_SIM_SHRINK=0")
 			out, err := cmd.CombinedOutput()
 			switch {
 			case err == nil:

@@ -12,6 +12,7 @@ import (
 type Mutation struct {
 	Name string
 	File string // from the root of the module
+	Seed uint64 // of the first program, 0 = 1: one from which it shows soon
 	// Edits replace text that stands in the file exactly once.
 	Edits [][2]string
 }

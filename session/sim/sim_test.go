@@ -160,6 +160,14 @@ func ops() []op {
 				cl.conn.up = append(cl.conn.up, upMsg{kind: upResume, n: cl.old.Last()})
 			}
 		}},
+		{sim.Kind{Name: "hot", Weight: 3}, onConn(func(w *world, c *conn, b, x int) {
+			for i := range 2 + x%3 {
+				w.publish(0, 0, wire.DeliverLatest, 1, b%9, 1+(x+i)%3)
+				c.fill(50 + b%100)
+				c.wrote(1 << 20)
+			}
+		})},
+		{sim.Kind{Name: "tear", Weight: 2}, onConn(func(_ *world, c *conn, b, x int) { c.tear(b, x) })},
 		{sim.Kind{Name: "letgo", Weight: 2}, func(w *world, a, _, _ int) {
 			if cl := w.clients[a%len(w.clients)]; cl.base && cl.conn != nil {
 				cl.letGo(cl.conn)
@@ -195,6 +203,19 @@ func (s *sess) revoke(room int) {
 				s.withdrawn[n] = s.w.step
 			}
 		}
+	}
+}
+
+// tear lets a resume come while a frame is partly written, and memory get short
+// before it is written whole.
+func (c *conn) tear(b, x int) {
+	if s := c.sess; c.client.base && s.q.Owns(&c.cursor) {
+		c.fill(40 + b%100)
+		c.wrote(1 + x%60)
+		s.q.Resume(&c.cursor, s.q.Written()-min(s.q.Written(), uint64(b%4)))
+		s.q.SetKeep(x % 3)
+		c.fill(1 + b%20)
+		c.wrote(1 + x%10)
 	}
 }
 

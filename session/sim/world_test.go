@@ -57,8 +57,10 @@ type sess struct {
 	log       map[uint64]int // number → emit
 	first     uint64
 	numbered  uint64
-	tapped    uint64         // highest number written whole to any socket
-	withdrawn map[uint64]int // number → step
+	tapped    uint64            // highest number written whole to any socket
+	withdrawn map[uint64]int    // number → step
+	passed    map[uint64]uint64 // number → the last one queued when the writer passed it
+	passedTo  uint64
 }
 
 // conn is one socket, both ends of it.
@@ -223,7 +225,7 @@ func (s *sess) push(b *session.Batch, first int) {
 
 // newSession makes one that is not admitted.
 func (w *world) newSession(c *conn) *sess {
-	s := &sess{w: w, name: fmt.Sprint("s", len(w.sessions)), owner: c.client, log: map[uint64]int{}, withdrawn: map[uint64]int{}, conn: c}
+	s := &sess{w: w, name: fmt.Sprint("s", len(w.sessions)), owner: c.client, log: map[uint64]int{}, withdrawn: map[uint64]int{}, passed: map[uint64]uint64{}, conn: c}
 	s.q.Init(&w.limits)
 	s.q.Attach(&c.cursor)
 	s.in[0] = true
