@@ -25,10 +25,12 @@ const (
 func (w *simWorld) sigh(kind int) error {
 	w.mu.Lock()
 	mood := w.mood[kind]
+	w.sighs++ // no two wake at the same moment: their order would be drawn by lot
+	pause := 800*time.Millisecond + time.Duration(w.sighs)*time.Microsecond
 	w.mu.Unlock()
 	switch mood % 4 {
 	case 1:
-		time.Sleep(800 * time.Millisecond)
+		time.Sleep(pause)
 	case 2:
 		return errors.New("not today")
 	case 3:

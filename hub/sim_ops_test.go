@@ -105,7 +105,7 @@ func simOps() []simOp {
 			// Its frames arrive when its session is about to expire, or just did.
 			w.skew.Add(int64(w.limits.Session.TTL))
 			if b%2 == 0 {
-				time.Sleep(time.Second)
+				time.Sleep(time.Second - 137*time.Microsecond)
 			}
 			if !k.hole[1] {
 				k.arrive(1 << 20)

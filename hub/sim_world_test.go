@@ -51,6 +51,7 @@ type simWorld struct {
 	lives   map[*nova.Client]*simLife
 	denied  map[string]bool
 	mood    [simMoods]int
+	sighs   int
 }
 
 type simViolation struct {

@@ -258,7 +258,12 @@ func (h *Hub) forget() {
 		}
 		r.mu.Unlock()
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].used.Before(list[j].used) })
+	sort.Slice(list, func(i, j int) bool { // the older topic first of two that were left together
+		if list[i].used.Equal(list[j].used) {
+			return list[i].room.id < list[j].room.id
+		}
+		return list[i].used.Before(list[j].used)
+	})
 	now := h.options.Clock()
 	for _, it := range list {
 		old := now.Sub(it.used) >= h.options.History.Idle
