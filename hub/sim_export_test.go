@@ -49,14 +49,16 @@ func (s *Session) SimMember(t nova.Target) bool {
 	return slices.Contains(s.names(t.Kind), t.Name)
 }
 
-// SimKept reports whether the session could go on from number n.
+// SimKept reports whether the session could go on from number n, if the socket
+// takes what is being written.
 func (s *Session) SimKept(n uint64) bool {
 	s.state.Lock()
 	ended := s.ended
 	s.state.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !ended && s.queue.Kept(n)
+	c := s.owner.Load()
+	return !ended && (s.queue.Kept(n) || c != nil && c.Flying())
 }
 
 // SimPosition returns the epoch and head of a topic, "" when there is none.

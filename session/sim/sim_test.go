@@ -212,7 +212,7 @@ func (c *conn) tear(b, x int) {
 	if s := c.sess; c.client.base && s.q.Owns(&c.cursor) {
 		c.fill(40 + b%100)
 		c.wrote(1 + x%60)
-		s.q.Resume(&c.cursor, s.q.Written()-min(s.q.Written(), uint64(b%4)))
+		s.q.Resume(&c.cursor, max(c.client.old.Last(), s.q.Written()-min(s.q.Written(), uint64(b%4))))
 		s.q.SetKeep(x % 3)
 		c.fill(1 + b%20)
 		c.wrote(1 + x%10)
