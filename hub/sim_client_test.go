@@ -53,6 +53,7 @@ type simSub struct {
 	epoch    string
 	from     uint64 // as it was told
 	position uint64
+	given    [][2]uint64 // offsets that were declared missing
 }
 
 func (cl *simClient) dial() {
@@ -276,7 +277,18 @@ func (cl *simClient) numbered(m *sim.Message) {
 		if was := cl.subs[v.Topic]; was != nil && was.epoch == v.Epoch && uint64(v.Offset) < was.position && v.Replayed == 0 {
 			return // present state, older than what was delivered since
 		}
-		cl.subs[v.Topic] = &simSub{v.Epoch, uint64(v.Offset), uint64(v.Offset)}
+		cl.subs[v.Topic] = &simSub{epoch: v.Epoch, from: uint64(v.Offset), position: uint64(v.Offset)}
+		return
+	case control.GapID:
+		var v control.Gap
+		v.UnmarshalNova(m.Body)
+		s := cl.subs[v.Topic]
+		switch {
+		case s != nil && uint64(v.To) > s.position && v.From <= v.To:
+			s.given, s.position = append(s.given, [2]uint64{uint64(v.From), uint64(v.To)}), uint64(v.To)
+		case !cl.left[v.Topic]:
+			w.fail(13, "client %d: gap %d..%d of %s, it is at %+v", cl.id, v.From, v.To, v.Topic, s)
+		}
 		return
 	case control.TopicRejectedID:
 		var v control.TopicRejected

@@ -49,6 +49,19 @@ func (s *Session) SimMember(t nova.Target) bool {
 	return slices.Contains(s.names(t.Kind), t.Name)
 }
 
+// SimCatching reports whether the session is in the topic, and not live yet.
+func (s *Session) SimCatching(topic string) bool {
+	r := s.hub.topics.lock(topic, nil)
+	if r == nil {
+		return false
+	}
+	defer r.mu.Unlock()
+	s.state.Lock()
+	defer s.state.Unlock()
+	i := s.find(r)
+	return i >= 0 && s.rooms[i].catch != nil
+}
+
 // SimKept reports whether the session could go on from number n, if the socket
 // takes what is being written.
 func (s *Session) SimKept(n uint64) bool {
@@ -76,12 +89,12 @@ func (h *Hub) SimPosition(topic string) (epoch string, head uint64) {
 func (h *Hub) SimIdle() (list []string) {
 	for _, r := range h.topics.all() {
 		r.mu.Lock()
-		if r.members == 0 && h.overTotals() {
+		if r.members == 0 && r.topic.joining == 0 && h.overTotals() {
 			list = append(list, "topic "+r.topic.epoch)
 		}
 		r.mu.Unlock()
 	}
-	over := h.SessionBytes() > int64(h.options.Session.TotalBytes) || h.Len() > h.options.Session.MaxSessions
+	over := h.SessionBytes() > int64(h.options.Session.TotalBytes) || int64(h.Len()) > h.most.Load()
 	for _, s := range h.sessions() {
 		if over && h.lost.since(s) != 0 {
 			list = append(list, "session "+s.id)
@@ -114,7 +127,7 @@ func (h *Hub) SimIndexes() error {
 		if s.ended || !s.listed {
 			return fmt.Errorf("session %s is found, ended %v, listed %v", s.id, s.ended, s.listed)
 		}
-		if h.everyone.shards[s.shard.index].list[s.everyone.index] != &s.everyone {
+		if h.everyone.shards[s.shard.index].list[s.everyone.index].of != &s.everyone {
 			return fmt.Errorf("session %s is not in everyone", s.id)
 		}
 		if s.lostAt != 0 {
@@ -124,7 +137,7 @@ func (h *Hub) SimIndexes() error {
 			return fmt.Errorf("session %s: lost %v, a socket %v", s.id, s.lostAt != 0, s.peer != nil)
 		}
 		for _, m := range s.rooms {
-			if m.room.gone || m.index < 0 || m.room.shards[s.shard.index].list[m.index] != m {
+			if m.catch == nil && (m.room.gone || m.index < 0 || m.room.shards[s.shard.index].list[m.index].of != m) {
 				return fmt.Errorf("session %s is in %s, which does not have it", s.id, m.room.name)
 			}
 		}
@@ -145,16 +158,18 @@ func (h *Hub) SimIndexes() error {
 	}
 	for _, d := range []*directory{&h.topics, &h.groups, &h.users} {
 		for _, r := range d.all() {
-			n, loops := 0, 0
+			n, loops, joining := 0, 0, 0
 			for _, s := range sessions {
-				if s.find(r) >= 0 {
+				if i := s.find(r); i >= 0 && s.rooms[i].catch != nil {
+					joining++
+				} else if i >= 0 {
 					n++
 				}
 			}
 			for i := range r.shards {
 				loops += len(r.shards[i].list)
 			}
-			if n != r.members || n != loops || n == 0 && d.kind != nova.ToTopic {
+			if n != r.members || n != loops || n == 0 && d.kind != nova.ToTopic || r.topic != nil && joining != r.topic.joining {
 				return fmt.Errorf("%s: %d members, counted %d, in the loops %d", r.name, n, r.members, loops)
 			}
 		}
@@ -167,14 +182,14 @@ func (h *Hub) simHistory() error {
 	sum := 0
 	for _, r := range h.topics.all() {
 		t, bytes := r.topic, 0
-		for i := range t.ring {
-			bytes += t.ring[i].Size()
+		for i := range t.count {
+			bytes += t.ring[(t.first+i)%len(t.ring)].Size()
 		}
 		for _, f := range t.latest {
 			bytes += f.Size()
 		}
-		if bytes != t.bytes || len(t.ring) > h.options.History.Size || len(t.latest) > maxLatest {
-			return fmt.Errorf("%s: %d bytes, counted %d, in %d frames and %d keys", r.name, t.bytes, bytes, len(t.ring), len(t.latest))
+		if bytes != t.bytes || t.count > t.rule.Size || len(t.latest) > maxLatest {
+			return fmt.Errorf("%s: %d bytes, counted %d, in %d frames and %d keys", r.name, t.bytes, bytes, t.count, len(t.latest))
 		}
 		sum += bytes
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ignex/nova"
+	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/server"
 )
@@ -97,7 +98,7 @@ func (w *simWorld) onRestored(_ context.Context, c *nova.Client) {
 	_ = w.sigh(moodHook)
 }
 
-func (w *simWorld) onDisconnect(_ context.Context, c *nova.Client) {
+func (w *simWorld) onDisconnect(_ context.Context, c *nova.Client, _ hub.EndReason) {
 	w.lifeOf(c, "disconnects", func(l *simLife) { l.ended++ })
 	_ = w.sigh(moodHook)
 }

@@ -110,16 +110,18 @@ type simReached struct {
 	topic string
 }
 
-func (w *simWorld) reach(t nova.Target) (list []simReached) {
+// reach returns whom a target has, those that catch up apart.
+func (w *simWorld) reach(t nova.Target, catching bool) (list []simReached) {
 	for _, s := range w.hub.SimSessions() {
 		switch {
 		case t.Except != "" && s.ID() == t.Except:
 		case t.Kind == nova.ToTopic, t.Kind == nova.ToTopics:
 			for _, name := range simTopicsOf(t) {
-				if s.SimMember(nova.Topic(name)) {
+				if s.SimMember(nova.Topic(name)) && s.SimCatching(name) == catching {
 					list = append(list, simReached{s, name})
 				}
 			}
+		case catching:
 		case t.Kind == nova.ToUserGroup && w.users[t.Name][s.User()], t.Kind != nova.ToUserGroup && s.SimMember(t):
 			list = append(list, simReached{s, ""})
 		}
@@ -131,7 +133,7 @@ func (w *simWorld) reach(t nova.Target) (list []simReached) {
 // frames arrive meanwhile.
 func (w *simWorld) publish(event string, target nova.Target, key string, racing bool) {
 	id := len(w.emits)
-	reach := w.reach(target)
+	reach, late := w.reach(target, false), w.reach(target, true)
 	result, err := w.hub.TryPublishFrame(context.Background(), nova.Publication{
 		Event: w.event(event), Frame: simFrame(event, id, key), Target: target,
 	})
@@ -162,10 +164,10 @@ func (w *simWorld) publish(event string, target nova.Target, key string, racing 
 		l := w.log(to.s)
 		l.addressed = append(l.addressed, simAddress{id, w.told(id, to.topic)})
 	}
-	if !racing {
-		return
+	if racing {
+		late = append(late, w.reach(target, false)...)
 	}
-	for _, to := range w.reach(target) {
+	for _, to := range late {
 		if place, ok := places[to.topic]; ok && !slices.Contains(reach, to) {
 			l := w.log(to.s)
 			l.perhaps = append(l.perhaps, place)

@@ -84,7 +84,7 @@ func (k *simSock) tapped(m *sim.Message) {
 		if v.Recovered && k.life != nil {
 			k.refreshed()
 		}
-	case m.Head.ID == control.GapID:
+	case m.Head.ID == control.GapID && m.Head.Seq == 0:
 		var v control.Gap
 		v.UnmarshalNova(m.Body)
 		if uint64(v.From) != k.next || v.To < v.From {
