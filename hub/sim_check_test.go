@@ -74,7 +74,7 @@ func (w *simWorld) tick(d time.Duration) {
 	}
 	w.settle()
 	before := w.hub.SimIdle()
-	time.Sleep(11 * time.Second) // and a bit, for loops that pause
+	time.Sleep(11 * time.Second)
 	w.settle()
 	for _, name := range w.hub.SimIdle() {
 		if slices.Contains(before, name) {
@@ -86,6 +86,8 @@ func (w *simWorld) tick(d time.Duration) {
 
 // checkHeld counts the frames that sessions hold again.
 func (w *simWorld) checkHeld() {
+	time.Sleep(5 * time.Millisecond) // a busy loop waits a little before it looks again
+	w.settle()
 	if err := w.hub.SimIndexes(); err != nil {
 		w.fail(17, "%v", err)
 	}
