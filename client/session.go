@@ -30,6 +30,7 @@ func violation(reason string) error {
 func (s *socket) attach() *control.Attach {
 	c := s.c
 	m := &control.Attach{Session: c.session, LastSeq: int64(c.numbers.Last()), Topics: []control.Cursor{}}
+	c.topics.unlist()
 	if c.topicsOn {
 		for _, name := range slices.Sorted(maps.Keys(c.topics.byName)) {
 			if t := c.topics.byName[name]; t.at.Epoch != "" && !t.doubtful && t.limit == 0 {

@@ -39,6 +39,7 @@ type topic struct {
 	acked     bool
 	recovered bool
 	asked     bool // the server was asked for it
+	asking    bool // and has not answered: what it says meanwhile may be older
 	listed    bool // in the attach that has no answer yet
 	doubtful  bool // the server put us there while we were leaving: not asked for again
 }
@@ -51,7 +52,7 @@ func (s *topicSet) init() {
 func (s *topicSet) disconnect() {
 	clear(s.byRef)
 	for name, t := range s.byName {
-		t.acked = false
+		t.acked, t.asking, t.listed = false, false, false
 		if len(t.subs) == 0 {
 			delete(s.byName, name)
 		}
@@ -62,7 +63,7 @@ func (s *topicSet) disconnect() {
 func (s *topicSet) renewed() {
 	clear(s.byRef)
 	for name, t := range s.byName {
-		t.acked = false
+		t.acked, t.asking = false, false
 		if len(t.subs) == 0 && !t.listed {
 			delete(s.byName, name)
 		}
@@ -83,6 +84,9 @@ func (s *topicSet) unlist() {
 	}
 }
 
+// open reports whether it is open that the server has us in the topic.
+func (t *topic) open() bool { return !t.acked || t.asking }
+
 func (s *topicSet) remove(t *topic) {
 	delete(s.byName, t.name)
 	if t.acked {
@@ -102,6 +106,7 @@ func (c *Conn) subscribeFrame(t *topic) frameAppender {
 	if !c.topicsOn {
 		return &control.Subscribe{Topic: t.name}
 	}
+	t.asking = true
 	if t.id == 0 || !c.resumes {
 		c.topics.lastID++
 		t.id = c.topics.lastID
@@ -122,7 +127,7 @@ func (t *topic) request() frameAppender {
 func (c *Conn) subscribeFrames() []frameAppender {
 	var frames []frameAppender
 	for _, name := range slices.Sorted(maps.Keys(c.topics.byName)) {
-		if t := c.topics.byName[name]; len(t.subs) > 0 && !t.acked && !t.listed {
+		if t := c.topics.byName[name]; len(t.subs) > 0 && t.open() && !t.listed {
 			frames = append(frames, c.subscribeFrame(t))
 		}
 	}
@@ -139,7 +144,7 @@ func (c *Conn) askAgain() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.topics.byName)) {
-		if t := c.topics.byName[name]; len(t.subs) > 0 && !t.acked {
+		if t := c.topics.byName[name]; len(t.subs) > 0 && t.open() {
 			c.control(t.request())
 		}
 	}
@@ -193,7 +198,7 @@ func (c *Conn) Subscribe(ctx context.Context, name string, options ...SubscribeO
 		for _, option := range options {
 			option(t)
 		}
-		if !t.acked && c.ready {
+		if c.ready { // even when the server put us there: it may since have read that we left
 			c.control(c.subscribeFrame(t))
 		}
 	}
@@ -237,6 +242,7 @@ func (s *socket) onSubscribed(m *control.TopicSubscribed) error {
 	old, at := t.at, Position{m.Epoch, uint64(m.Offset)}
 	if m.ID != 0 {
 		delete(c.left.topics, m.Topic) // the request came after that
+		t.asking, t.doubtful = false, false
 	}
 	// The answer to a request that was repeated in doubt says nothing new, and
 	// may say it of an earlier place.
@@ -275,7 +281,7 @@ func (s *socket) onRejected(m *control.TopicRejected) error {
 func (s *socket) onUnsubscribed(m *control.TopicUnsubscribed) error {
 	s.c.mu.Lock()
 	t := s.c.topics.byName[m.Topic]
-	before := s.c.topicsOn && t != nil && !t.acked // it speaks of the time before our request
+	before := s.c.topicsOn && t != nil && t.open() // it speaks of the time before our request
 	s.c.mu.Unlock()
 	if before {
 		return nil
