@@ -258,8 +258,8 @@ func (c *Conn) Stats() Stats {
 func (c *Conn) OnStatus(fn func(Status)) (off func()) { return c.onStatus.add(fn) }
 
 // OnError calls fn with what no call can return: failed attempts, undecodable
-// frames, failing handlers, rejected subscriptions, expired sends, and sends of
-// which nobody can tell whether they were handled. off ends it.
+// frames, failing handlers, rejected subscriptions, expired sends, sends that turn
+// out larger than the server takes, and sends of which nobody can tell whether they were handled. off ends it.
 func (c *Conn) OnError(fn func(error)) (off func()) { return c.onError.add(fn) }
 
 // OnGap calls fn when frames are known not to come, superseded ones excepted.

@@ -38,7 +38,7 @@ type queue struct {
 	open     bool   // the server is ready: application and control frames may go
 	numbered bool   // and acknowledges them: they are numbered and kept
 	given    uint64 // last number given in this session
-	largest  int    // longest frame the server takes, 0 = any
+	largest  int    // longest frame the server takes, as it said last; 0 = any
 	pace     pace
 	ended    error // why nothing is taken any more
 
@@ -94,7 +94,7 @@ func (q *queue) send(event string, frame []byte, answered bool) (w *waiter, expi
 		return nil, nil, q.ended
 	}
 	if q.largest > 0 && len(frame) > q.largest {
-		return nil, nil, nova.Errorf(nova.Invalid, "event %s: frame of %d bytes is larger than the server takes (%d bytes)", event, len(frame), q.largest)
+		return nil, nil, errTooLarge(event, len(frame), q.largest)
 	}
 	if q.full(len(frame)) {
 		expired = q.expire(now)
@@ -206,7 +206,7 @@ func (q *queue) stop(items []item, unsent int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.open, q.pinged, q.head, q.controls = false, false, nil, 0
-	q.pace, q.largest = pace{}, 0
+	q.pace = pace{}
 	q.waiting = slices.DeleteFunc(q.waiting, func(it item) bool { return it.id == 0 })
 	var again []item
 	at := 0

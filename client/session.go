@@ -109,7 +109,8 @@ func (s *socket) onSession(m *control.Session) error {
 	}
 	c.topics.unlist()
 	c.ready = true
-	c.queue.limit(m.Rate, m.Burst, int(min(max(m.MaxMessage, 0), 1<<30)), time.Now())
+	largest := int(min(max(m.MaxMessage, 0), 1<<30))
+	refused := c.queue.limit(m.Rate, m.Burst, largest, time.Now())
 	c.queue.start(encodeAll(frames))
 	c.mu.Unlock()
 	if m.HeartbeatMs > 0 && !c.ownBeat {
@@ -121,6 +122,7 @@ func (s *socket) onSession(m *control.Session) error {
 		c.onRecovered.call(m.Recovered, c.panicked("recovered callback"))
 	}
 	c.reportLost(lost)
+	c.reportRefused(refused, largest)
 	return nil
 }
 

@@ -18,6 +18,11 @@ func errMaybe(it item) error {
 	return nova.Errorf(nova.UnknownOutcome, "event %s was sent, and the session was lost before it was acknowledged", it.event)
 }
 
+// errTooLarge is the outcome of a frame that the server would close for.
+func errTooLarge(event string, size, largest int) error {
+	return nova.Errorf(nova.Invalid, "event %s: frame of %d bytes is larger than the server takes (%d bytes)", event, size, largest)
+}
+
 // resumed takes the server's word that the session goes on and that it has what
 // is numbered up to received; what follows is repeated. It reports false when
 // that cannot be.
@@ -60,6 +65,7 @@ func (q *queue) renewed(numbered bool, given uint64) (lost []item) {
 	}
 	q.waiting = append(again, q.waiting[n:]...)
 	q.kept, q.given, q.numbered = nil, given, numbered
+	q.largest = 0
 	return lost
 }
 
@@ -165,9 +171,10 @@ type pace struct {
 	last   time.Time
 }
 
-// limit sets the server's rate and burst, a little below: frames may arrive
-// closer together than they were sent.
-func (q *queue) limit(rate, burst int64, largest int, now time.Time) {
+// limit sets what the server takes: its rate and burst, a little below, as frames
+// may arrive closer together than they were sent, and the size of frames. Of what
+// waits, larger frames are dropped and returned; a number given is never taken back.
+func (q *queue) limit(rate, burst int64, largest int, now time.Time) (refused []item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.largest, q.pace = largest, pace{}
@@ -175,6 +182,15 @@ func (q *queue) limit(rate, burst int64, largest int, now time.Time) {
 		b := max(1, float64(burst)*0.9-2) // hello and attach count too
 		q.pace = pace{rate: float64(rate) * 0.95, burst: b, tokens: b, last: now}
 	}
+	q.waiting = slices.DeleteFunc(q.waiting, func(it item) bool {
+		if it.id == 0 || it.seq != 0 || largest == 0 || len(it.frame) <= largest {
+			return false
+		}
+		refused = append(refused, it)
+		q.drop(it, errTooLarge(it.event, len(it.frame), largest))
+		return true
+	})
+	return refused
 }
 
 // take takes a token, or says when there will be one.
@@ -249,4 +265,12 @@ func (c *Conn) enqueue(ctx context.Context, event *wire.Event, frame []byte, ans
 	w, expired, err := c.queue.send(event.Name, frame, answered)
 	c.reportExpired(expired)
 	return w, err
+}
+
+func (c *Conn) reportRefused(refused []item, largest int) {
+	for _, it := range refused {
+		if !it.answered {
+			c.report(errTooLarge(it.event, len(it.frame), largest))
+		}
+	}
 }
