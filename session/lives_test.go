@@ -289,7 +289,7 @@ func live(t *testing.T, seed int64) {
 		case op == 15:
 			l.q.Conflate()
 		case op == 16 && l.r.Intn(4) == 0:
-			l.q.Withdraw(uint64(1 + l.r.Intn(3)))
+			l.withdraw(uint64(1 + l.r.Intn(3)))
 		case op == 17:
 			if n := l.r.Int63n(int64(l.last) + 1); !l.q.Ack(uint64(n)) {
 				t.Fatalf("acknowledged %d, written %d", n, l.q.written)

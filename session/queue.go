@@ -254,8 +254,6 @@ func (q *Queue) drop(i int, num uint64, n int, reason Reason) {
 	switch reason {
 	case Superseded:
 		q.stats.Superseded += uint64(n)
-	case Withdrawn:
-		q.stats.Withdrawn += uint64(n)
 	default:
 		q.stats.Dropped += uint64(n)
 	}
@@ -265,8 +263,13 @@ func (q *Queue) drop(i int, num uint64, n int, reason Reason) {
 // makeHole leaves a hole alone that a write under way declares.
 func (q *Queue) makeHole(i int, num uint64, n int, reason Reason) {
 	q.lastHole = max(q.lastHole, num+uint64(n)-1)
-	left := num > q.sealed() || num <= q.cursor.at.next
-	q.ring.hole(i, num, uint32(n), reason, left)
+	q.ring.hole(i, num, uint32(n), reason, q.joins(num))
+}
+
+// joins reports whether a hole that begins with num may be joined with one before.
+func (q *Queue) joins(num uint64) bool {
+	sealed := q.sealed()
+	return num > sealed || num <= q.cursor.at.next
 }
 
 // trim gives up the oldest written frames that the client has or that are beyond

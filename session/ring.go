@@ -205,3 +205,21 @@ func (q *ring) join(num uint64) {
 	left.first = max(left.first, r.first)
 	q.remove(i)
 }
+
+// replace puts list in the place of run i and all behind it, which have been let go
+// of. Both are not empty.
+func (q *ring) replace(i int, list []run) {
+	for q.n > i {
+		q.pop()
+	}
+	for _, r := range list {
+		q.push(r)
+	}
+	size := len(q.buf)
+	for size > 16 && q.n <= size/4 {
+		size /= 2
+	}
+	if size < len(q.buf) {
+		q.resize(size)
+	}
+}
