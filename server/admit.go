@@ -13,6 +13,7 @@ import (
 const (
 	fresh     int32 = iota
 	attaching       // session/1 is on: nova.attach has to come first
+	admitting       // the hub has what it needs; its hooks may be slow
 	admitted
 )
 
@@ -20,7 +21,7 @@ const (
 const admitAfter = time.Second
 
 // admissionTimer closes a nova client that says no hello, or does not attach, and
-// admits others that say nothing.
+// admits others that say nothing. Once they did it is the hub that takes its time.
 func (c *conn) admissionTimer() *time.Timer {
 	if c.nova {
 		return c.handshakeTimer()
@@ -62,7 +63,8 @@ func (c *conn) admit(lastSeq int64) {
 	if c.phase.Load() != fresh {
 		return
 	}
-	c.paused.Store(true) // authorisation may be slow
+	c.phase.Store(admitting)
+	c.paused.Store(true)
 	session, err := c.session().Admit(&c.cursor, lastSeq)
 	c.opened(session, err)
 }
@@ -76,6 +78,7 @@ func (c *conn) attach(payload []byte) error {
 	c.server.metrics.control.Add(1)
 	c.admission.Lock()
 	defer c.admission.Unlock()
+	c.phase.Store(admitting)
 	c.paused.Store(true)
 	session, err := c.session().AttachClient(&c.cursor, &m, hub.Terms{
 		Heartbeat: c.server.options.Heartbeat, MaxMessage: c.server.options.MaxMessageSize,

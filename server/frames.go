@@ -40,7 +40,7 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 		return &ws.CloseError{Code: 1002, Reason: "no attach"}
 	case phase == fresh && c.nova:
 		return &ws.CloseError{Code: 1002, Reason: "no hello"}
-	case phase == fresh:
+	case phase == fresh || phase == admitting:
 		c.admit(0)
 	}
 	if !c.session().Owned(&c.cursor) {
@@ -91,7 +91,7 @@ func (c *conn) hello(payload []byte) error {
 	if m.Version != wire.Version {
 		return &ws.CloseError{Code: 1002, Reason: "wire version mismatch"}
 	}
-	if c.phase.Load() != fresh {
+	if phase := c.phase.Load(); phase == attaching || phase == admitted {
 		if m.LastSeq > 0 && c.Caps()&hub.CapSession == 0 {
 			return c.resume(m.LastSeq)
 		}

@@ -127,6 +127,22 @@ func TestNoHelloFromNovaClient(t *testing.T) {
 	p.expectEnd(1002, "no hello")
 }
 
+// The time for the handshake is the client's: how long hooks take is not its fault.
+func TestSlowHookIsNoSilentClient(t *testing.T) {
+	const timeout = 50 * time.Millisecond
+	r := newRig(t, hub.Options{AuthorizeTopic: func(context.Context, *nova.Client, string) error {
+		<-time.After(4 * timeout)
+		return nil
+	}}, server.Options{HandshakeTimeout: timeout})
+	p := r.join("?nova=2", "", "session/1", "topics/1")
+	p.send(&control.Attach{Topics: []control.Cursor{{Topic: "t"}}})
+	var m control.Session
+	p.control(control.SessionID, &m)
+	var sub control.TopicSubscribed
+	p.expectFrame(control.TopicSubscribedID, 1, &sub)
+	p.sync()
+}
+
 func TestShutdown(t *testing.T) {
 	r := newRig(t, hub.Options{}, server.Options{})
 	peers := []*rawPeer{r.join("", ""), r.join("", ""), r.join("?nova=2", "")}
