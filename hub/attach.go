@@ -89,7 +89,7 @@ func (s *Session) AttachClient(c *session.Cursor, m *control.Attach, terms Terms
 		if n := old.lastNumber(); m.LastSeq >= 0 && n >= last {
 			missed = int64(n - last)
 		}
-		old.replace()
+		old.replace(s.serial)
 	}
 	if m.Session != "" {
 		h.metrics.resumesFailed.Add(1)
@@ -167,7 +167,7 @@ func (s *Session) handOver(c *session.Cursor, old *Session, n uint64, text strin
 	switch {
 	case old.serial != s.serial:
 		return ErrReplaced
-	case old.ended || !old.queue.Kept(n) || terms == nil && !old.queue.Whole(n):
+	case old.ended || old.doomed != 0 || !old.queue.Kept(n) || terms == nil && !old.queue.Whole(n):
 		return errNotKept
 	}
 	s.queue.Leave(c)
@@ -194,20 +194,22 @@ func (s *Session) handOver(c *session.Cursor, old *Session, n uint64, text strin
 }
 
 // claim makes the connection of s the one that gets the session, and takes the
-// older socket away.
+// older socket away. A session that ends with that socket goes to nobody.
 func (old *Session) claim(s *Session, n uint64, holes bool) error {
+	h := old.hub
+	h.clientsMu.RLock() // none of the same id takes its place meanwhile
+	current := h.clients[old.id] == old
 	old.state.Lock()
-	old.mu.Lock()
+	h.clientsMu.RUnlock()
 	switch {
 	case old.serial > s.serial:
-		old.mu.Unlock()
 		old.state.Unlock()
 		return ErrReplaced
-	case old.ended || !old.listed:
-		old.mu.Unlock()
+	case old.ended || !current || old.doomed != 0:
 		old.state.Unlock()
 		return errNotKept
 	}
+	old.mu.Lock()
 	old.serial = s.serial
 	peer := old.peer
 	if c := old.owner.Load(); c != nil {
@@ -215,7 +217,7 @@ func (old *Session) claim(s *Session, n uint64, holes bool) error {
 	}
 	old.peer = nil
 	old.owner.Store(nil)
-	old.hub.lost.remove(old)
+	h.lost.remove(old)
 	kept := old.queue.Kept(n) && (holes || old.queue.Whole(n))
 	old.mu.Unlock()
 	old.state.Unlock()

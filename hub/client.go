@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -73,7 +74,8 @@ type Session struct {
 	seeds    *Identity // groups and topics to join at admission
 	listed   bool      // in the directory of clients and in everyone
 	ended    bool
-	doomed   bool          // ends with its socket
+	doomed   EndReason     // ends with its socket, for this; 0 = not yet decided
+	summed   bool          // its stats are in hub.ended; under mu
 	rooms    []*membership // topics, groups and the user
 	asked    []*asked      // joins that wait for their authorisation
 	serial   uint64        // of the newest connection that wanted it
@@ -167,6 +169,19 @@ func (s *Session) lock() *Session {
 	}
 }
 
+// lockState is lock for state: a change of user cannot come in between.
+func (s *Session) lockState() *Session {
+	for {
+		s.state.Lock()
+		moved := s.moved.Load()
+		if moved == nil {
+			return s
+		}
+		s.state.Unlock()
+		s = moved
+	}
+}
+
 // open makes the session a target: numbers start at next, identity's groups and
 // topics are joined, those with a cursor from there.
 func (s *Session) open(next uint64, cursors []control.Cursor) error {
@@ -233,7 +248,7 @@ func (s *Session) register() error {
 		return ErrReplaced
 	}
 	if old != nil {
-		old.replace()
+		old.replace(s.serial)
 	}
 	if int64(h.Len()) > h.most.Load() {
 		h.wakeJanitor()
@@ -248,10 +263,19 @@ func (o *Session) newer(s *Session) bool {
 	return o.serial > s.serial && !o.ended
 }
 
-// replace ends a session whose client has another one now.
-func (s *Session) replace() {
+// replace ends a session whose client has another one now, on the connection of
+// that serial. One that a later connection has taken over stays.
+func (s *Session) replace(serial uint64) {
+	s.state.Lock()
+	if s.ended || s.serial > serial {
+		s.state.Unlock()
+		return
+	}
+	s.ended = true
+	reason := cmp.Or(s.doomed, EndReplaced)
+	s.state.Unlock()
 	s.closePeer(1000, reasonReplaced)
-	s.end(true, EndReplaced)
+	s.tearDown(true, reason)
 }
 
 // enter counts m in and hands it to its shard. The caller holds the room's lock.

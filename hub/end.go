@@ -1,6 +1,11 @@
 package hub
 
-import "context"
+import (
+	"cmp"
+	"context"
+
+	"github.com/ignex/nova/session"
+)
 
 // End ends the session: memberships, queue, hooks. A newer session with the same
 // id is not touched. Calling it again is harmless.
@@ -53,6 +58,7 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 	}
 	s.snapshots = nil
 	h.ended.add(s.queue.Stats())
+	s.summed = true
 	s.mu.Unlock()
 	hook := h.options.OnDisconnect
 	if !listed {
@@ -81,11 +87,24 @@ func (s *Session) leaveAll(rooms []*membership) {
 // Disconnect implements nova.Session: the session ends with its socket, or at
 // once when it has none.
 func (s *Session) Disconnect(code int, reason string) {
-	s.state.Lock()
-	s.doomed = true
+	s = s.lockState()
+	s.doomed = cmp.Or(s.doomed, EndDisconnect)
 	s.state.Unlock()
 	if !s.closePeer(code, reason) {
 		s.End()
+	}
+}
+
+// Closing says that the socket of c is about to close with code, before a close
+// frame is queued: from then on nobody gets a session that ends with it.
+func (s *Session) Closing(c *session.Cursor, code int, byClient bool) {
+	if survives(code, byClient) || code == 1000 && !byClient {
+		return // of a socket that was replaced, when 1000 is ours
+	}
+	s = s.lockState()
+	defer s.state.Unlock()
+	if s.owner.Load() == c {
+		s.doomed = cmp.Or(s.doomed, lostReason(code, byClient, 0, false))
 	}
 }
 

@@ -48,10 +48,10 @@ func (r EndReason) String() string {
 }
 
 // lostReason is why a session ends with a socket that closed with code.
-func lostReason(code int, byClient, doomed, broken bool) EndReason {
+func lostReason(code int, byClient bool, doomed EndReason, broken bool) EndReason {
 	switch {
-	case doomed:
-		return EndDisconnect
+	case doomed != 0:
+		return doomed
 	case broken:
 		return EndSlow
 	case byClient:

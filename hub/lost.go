@@ -90,7 +90,7 @@ func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
 		}
 		return
 	}
-	keep := s.listed && !s.doomed && survives(code, byClient) && !s.queue.Broken() &&
+	keep := s.listed && s.doomed == 0 && survives(code, byClient) && !s.queue.Broken() &&
 		h.options.Session.TTL > 0 && (s.pinned || s.caps&CapSession != 0)
 	if !keep {
 		s.ended = true
@@ -119,7 +119,9 @@ func (s *Session) clear(c *session.Cursor) {
 	s.queue.End()
 	s.peer = nil
 	s.owner.Store(nil)
-	s.hub.ended.settle(before, s.queue.Stats())
+	if s.summed {
+		s.hub.ended.settle(before, s.queue.Stats())
+	}
 }
 
 // survives reports whether a session lives on after its socket was closed.

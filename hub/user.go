@@ -95,7 +95,7 @@ func (s *Session) succeed(user string) *Session {
 	}
 	fresh := &Session{
 		hub: s.hub, shard: s.shard, id: s.id, user: user, pinned: s.pinned,
-		serial: s.serial, budget: s.budget, terms: s.terms, first: s.queue.Last() + 1,
+		serial: s.serial, doomed: s.doomed, budget: s.budget, terms: s.terms, first: s.queue.Last() + 1,
 	}
 	fresh.client = nova.NewClient(fresh)
 	fresh.queue.Init(&s.hub.limits)

@@ -88,6 +88,7 @@ func (c *conn) close(code int, reason string, after bool) {
 	c.code.Store(int32(code))
 	c.server.metrics.closed(code)
 	c.net.SetDeadline(time.Now().Add(closeTime))
+	c.session().Closing(&c.cursor, code, false)
 	c.session().CloseFrame(&c.cursor, ws.AppendClose(nil, code, reason), after)
 	c.Flush()
 }

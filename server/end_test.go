@@ -8,6 +8,7 @@ import (
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/server"
+	"github.com/ignex/nova/wire/control"
 )
 
 func TestEndReasons(t *testing.T) {
@@ -41,6 +42,45 @@ func TestEndReasons(t *testing.T) {
 			c.do(r, p)
 			if got := <-ends; got != c.want {
 				t.Errorf("ended: %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// A session that ends with its socket is over once the close is decided, not when the
+// client has gone: it may be in no hurry and come back over another socket first.
+func TestDoomedSessionIsNotGivenBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		want hub.EndReason
+		do   func(r *rig, p *rawPeer, id string)
+	}{
+		"kicked": {hub.EndDisconnect, func(r *rig, _ *rawPeer, id string) { r.hub.Client(id).Disconnect(4403, "banned") }},
+		"kicked with a code that others survive": {hub.EndDisconnect, func(r *rig, _ *rawPeer, id string) {
+			r.hub.Client(id).Disconnect(4000, "not now")
+		}},
+		"violation": {hub.EndViolation, func(_ *rig, p *rawPeer, _ string) {
+			p.send(&control.Ack{Seq: 99})
+			p.ended()
+		}},
+		"said good-bye": {hub.EndByClient, func(_ *rig, p *rawPeer, _ string) {
+			p.write(ws.AppendMasked(nil, ws.Close, ws.AppendClosePayload(nil, 1000, ""), [4]byte{}))
+			p.ended()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ends := make(chan hub.EndReason, 10)
+			r := newRig(t, hub.Options{OnDisconnect: func(_ context.Context, _ *nova.Client, why hub.EndReason) { ends <- why }}, server.Options{})
+			p, m := r.attach("", "", 0)
+			c.do(r, p, m.ClientID) // and the close frame stays without an answer
+			_, again := r.attach("", m.Session, 0)
+			if again.Recovered {
+				t.Fatalf("%+v", again)
+			}
+			if got := <-ends; got != c.want {
+				t.Errorf("ended: %v, want %v", got, c.want)
+			}
+			if n := r.hub.Len(); n != 1 {
+				t.Errorf("%d sessions", n)
 			}
 		})
 	}

@@ -71,6 +71,7 @@ func (c *conn) Control(op ws.Opcode, data []byte) error {
 			}
 			c.byClient.Store(true)
 			c.code.Store(int32(code))
+			c.session().Closing(&c.cursor, code, true)
 			c.session().CloseFrame(&c.cursor, ws.AppendClose(nil, code, ""), false)
 			c.Flush()
 		}
