@@ -7,13 +7,15 @@ import (
 	"github.com/ignex/nova/session"
 )
 
-// asked is a join whose authorisation is under way. What came after it may have
-// made it void: the client left, or another socket has the session.
+// asked is a join whose authorisation is under way, or in whose name somebody
+// leaves. What came after it may have made it void: the client left, or another
+// socket has the session.
 type asked struct {
-	kind nova.TargetKind
-	name string
-	from *session.Cursor // the socket that asked, nil = the application
-	void bool            // under the session's state
+	kind   nova.TargetKind
+	name   string
+	from   *session.Cursor // the socket that asked, nil = none did
+	serial uint64          // of the connection whose identity asks, 0 = none does
+	void   bool            // under the session's state
 }
 
 var (
@@ -23,7 +25,7 @@ var (
 
 // ask joins a topic or group past the authorisation, unless it is void by then.
 func (s *Session) ask(ctx context.Context, c *session.Cursor, kind nova.TargetKind, name string, req joinRequest) error {
-	a := &asked{kind: kind, name: name, from: c}
+	a := &asked{kind: kind, name: name, from: c, serial: req.serial}
 	s.state.Lock()
 	if err := s.stands(a); err != nil {
 		s.state.Unlock()
@@ -64,7 +66,7 @@ func (s *Session) stands(a *asked) error {
 	switch {
 	case a == nil:
 		return nil
-	case a.from != nil && s.owner.Load() != a.from:
+	case a.from != nil && s.owner.Load() != a.from, a.serial != 0 && s.serial != a.serial:
 		return errNotOwner
 	case a.void:
 		return errLeft

@@ -131,18 +131,15 @@ var errNotKept = nova.Errorf(nova.NotFound, "the session does not have all after
 // the new identity's groups and topics replace those of the one before, and
 // everything else is authorised again. The older socket is out from the start.
 func (s *Session) takeOver(c *session.Cursor, old *Session, n uint64, text string, terms *Terms) error {
-	if err := old.claim(s, n, terms != nil); err != nil {
-		return err
-	}
 	s.mu.Lock()
 	caps := Caps(0)
 	if s.peer != nil {
 		caps = s.peer.Caps()
 	}
 	s.mu.Unlock()
-	old.mu.Lock()
-	old.caps = caps
-	old.mu.Unlock()
+	if err := old.claim(s, caps, n, terms != nil); err != nil {
+		return err
+	}
 	old.refresh(s)
 	if err := s.handOver(c, old, n, text, terms, old.received()); err != nil {
 		return err
@@ -173,7 +170,7 @@ func (s *Session) handOver(c *session.Cursor, old *Session, n uint64, text strin
 	s.queue.Leave(c)
 	old.queue.Recover(c, n, caps&CapTopics != 0, caps&CapSession != 0)
 	old.peer, s.peer = s.peer, nil
-	old.terms = terms
+	old.terms, old.version = terms, s.version
 	s.moved.Store(old)
 	old.owner.Store(c)
 	old.undecodable.Store(0)
@@ -195,7 +192,7 @@ func (s *Session) handOver(c *session.Cursor, old *Session, n uint64, text strin
 
 // claim makes the connection of s the one that gets the session, and takes the
 // older socket away. A session that ends with that socket goes to nobody.
-func (old *Session) claim(s *Session, n uint64, holes bool) error {
+func (old *Session) claim(s *Session, caps Caps, n uint64, holes bool) error {
 	h := old.hub
 	h.clientsMu.RLock() // none of the same id takes its place meanwhile
 	current := h.clients[old.id] == old
@@ -210,7 +207,7 @@ func (old *Session) claim(s *Session, n uint64, holes bool) error {
 		return errNotKept
 	}
 	old.mu.Lock()
-	old.serial = s.serial
+	old.serial, old.caps = s.serial, caps
 	peer := old.peer
 	if c := old.owner.Load(); c != nil {
 		old.queue.Detach(c)
@@ -231,7 +228,8 @@ func (old *Session) claim(s *Session, n uint64, holes bool) error {
 }
 
 // refresh makes the memberships those that the identity of a new connection s may
-// have. Nothing of what is refused is written afterwards.
+// have, as long as no later connection wants the session: hooks may be slow.
+// Nothing of what is refused is written afterwards.
 func (old *Session) refresh(s *Session) {
 	h := old.hub
 	s.state.Lock()
@@ -241,9 +239,14 @@ func (old *Session) refresh(s *Session) {
 	if seeds == nil {
 		seeds = &Identity{}
 	}
+	by := &asked{serial: s.serial}
 	old.state.Lock()
+	if old.stands(by) != nil {
+		old.state.Unlock()
+		return
+	}
 	same := s.version != "" && s.version == old.version
-	old.version = s.version
+	old.version = "" // until all of it is done
 	for _, a := range old.asked {
 		a.void = a.void || !same
 	}
@@ -269,18 +272,18 @@ func (old *Session) refresh(s *Session) {
 			continue
 		}
 		if kind == nova.ToGroup {
-			old.leave(nil, kind, name, CauseSeed)
+			old.leave(by, kind, name, CauseSeed)
 			continue
 		}
 		coded, _ := asCoded(err)
-		old.revokeTopic(name, CauseSeed, control.TopicUnsubscribed{Topic: name, Code: int64(coded.Code), Message: coded.Message})
+		old.revokeTopic(by, name, CauseSeed, control.TopicUnsubscribed{Topic: name, Code: int64(coded.Code), Message: coded.Message})
 	}
 	for _, group := range seeds.Groups {
-		old.join(nova.ToGroup, group, joinRequest{seed: true, cause: CauseSeed})
+		old.join(nova.ToGroup, group, joinRequest{seed: true, cause: CauseSeed, asked: by})
 	}
 	for _, topic := range seeds.Topics {
 		if !old.inTopic(topic) {
-			old.subscribe(h.ctx, nil, SubscribeRequest{Topic: topic, Seed: true})
+			old.subscribe(h.ctx, nil, SubscribeRequest{Topic: topic, Seed: true, serial: s.serial})
 		}
 	}
 	if old.leaving.Load() > 0 { // also by an older socket's refresh that still waits

@@ -20,6 +20,7 @@ type joinRequest struct {
 	offset int64
 	limit  int
 	seed   bool
+	serial uint64 // of the connection whose identity asks, 0 = none does
 	cause  Cause
 	asked  *asked // nil: nothing can void it
 }
@@ -41,7 +42,7 @@ func (s *Session) counted(err error) error {
 // more.
 func (s *Session) Leave(topic string) {
 	s.void(nil, nova.ToTopic, topic)
-	s.revokeTopic(topic, CauseAPI, control.TopicUnsubscribed{Topic: topic})
+	s.revokeTopic(nil, topic, CauseAPI, control.TopicUnsubscribed{Topic: topic})
 	s.settled()
 }
 
@@ -69,15 +70,15 @@ func (s *Session) enterGroup(ctx context.Context, c *session.Cursor, group strin
 	return err
 }
 
-func (s *Session) leaveGroup(c *session.Cursor, group string, cause Cause) {
-	if s.leave(c, nova.ToGroup, group, cause) {
+func (s *Session) leaveGroup(by *asked, group string, cause Cause) {
+	if s.leave(by, nova.ToGroup, group, cause) {
 		s.tellGroups()
 	}
 }
 
 // revokeTopic takes the client out of a topic, with what is queued of it.
-func (s *Session) revokeTopic(topic string, cause Cause, told control.TopicUnsubscribed) {
-	if s.leave(nil, nova.ToTopic, topic, cause) && s.positions() {
+func (s *Session) revokeTopic(by *asked, topic string, cause Cause, told control.TopicUnsubscribed) {
+	if s.leave(by, nova.ToTopic, topic, cause) && s.positions() {
 		s.sendNumbered(told.AppendFrame(nil))
 	}
 }
@@ -220,9 +221,9 @@ func (s *Session) addRoom(m *membership, kind nova.TargetKind, req joinRequest) 
 	return nil
 }
 
-// leave ends a membership; c is the socket that asks for it, nil = none does. Only
-// for the client itself what is queued is written all the same.
-func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, cause Cause) bool {
+// leave ends a membership; by is who asks for it, nil = the application. Only for
+// the client itself what is queued is written all the same.
+func (s *Session) leave(by *asked, kind nova.TargetKind, name string, cause Cause) bool {
 	if s.hub.options.watched() {
 		defer s.kick()
 	}
@@ -233,7 +234,7 @@ func (s *Session) leave(c *session.Cursor, kind nova.TargetKind, name string, ca
 	defer r.mu.Unlock()
 	s.state.Lock()
 	i := s.find(r)
-	if i < 0 || c != nil && s.owner.Load() != c {
+	if i < 0 || s.stands(by) != nil {
 		s.state.Unlock()
 		return false
 	}

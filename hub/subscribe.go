@@ -20,6 +20,8 @@ type SubscribeRequest struct {
 	Epoch      string
 	Offset     int64 // −1 = live only, n = after n, 0 without epoch = all retained
 	Limit      int64 // most frames to replay, 0 = 1024
+
+	serial uint64 // of the connection whose identity or attach asks, 0 = none
 }
 
 // Subscribe joins a topic for the client itself, in the order of its frames.
@@ -32,7 +34,7 @@ func (s *Session) Subscribe(c *session.Cursor, r SubscribeRequest) {
 
 // subscribe is Subscribe without waiting for a turn; c is nil when no socket asks.
 func (s *Session) subscribe(ctx context.Context, c *session.Cursor, r SubscribeRequest) {
-	req := joinRequest{limit: defaultLimit, seed: r.Seed, cause: CauseFrame}
+	req := joinRequest{limit: defaultLimit, seed: r.Seed, serial: r.serial, cause: CauseFrame}
 	if r.Seed {
 		req.cause = CauseSeed
 	}
@@ -57,7 +59,7 @@ func (h *Hub) slowGroups() bool { return h.options.AuthorizeGroup != nil || h.op
 // Unsubscribe leaves a topic for the client itself.
 func (s *Session) Unsubscribe(c *session.Cursor, topic string) {
 	s.void(c, nova.ToTopic, topic)
-	s.ordered(s.hub.slowTopics(), func(context.Context) { s.leave(c, nova.ToTopic, topic, CauseFrame) })
+	s.ordered(s.hub.slowTopics(), func(context.Context) { s.leave(&asked{from: c}, nova.ToTopic, topic, CauseFrame) })
 }
 
 // EnterGroup joins a group for the client itself.
@@ -73,7 +75,7 @@ func (s *Session) EnterGroup(c *session.Cursor, group string) {
 // ExitGroup leaves a group for the client itself.
 func (s *Session) ExitGroup(c *session.Cursor, group string) {
 	s.void(c, nova.ToGroup, group)
-	s.ordered(s.hub.slowGroups(), func(context.Context) { s.leaveGroup(c, group, CauseFrame) })
+	s.ordered(s.hub.slowGroups(), func(context.Context) { s.leaveGroup(&asked{from: c}, group, CauseFrame) })
 }
 
 // reject counts a refused join and tells clients with positions.
