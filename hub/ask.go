@@ -74,6 +74,13 @@ func (s *Session) stands(a *asked) error {
 	return nil
 }
 
+// still reports whether the session is there and would do what was asked.
+func (s *Session) still(a *asked) bool {
+	s.state.Lock()
+	defer s.state.Unlock()
+	return !s.ended && s.stands(a) == nil
+}
+
 // void makes the joins of a name that wait for their authorisation come to
 // nothing: it was left. c is the socket that left it, nil = the application.
 func (s *Session) void(c *session.Cursor, kind nova.TargetKind, name string) {

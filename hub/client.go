@@ -192,6 +192,7 @@ func (s *Session) open(next uint64, cursors []control.Cursor) error {
 		return nil
 	}
 	s.admitted = true
+	serial := s.serial
 	s.state.Unlock()
 	s.mu.Lock()
 	if s.peer != nil {
@@ -199,18 +200,25 @@ func (s *Session) open(next uint64, cursors []control.Cursor) error {
 	}
 	s.queue.Admit(next, s.caps&CapTopics != 0, s.caps&CapSession != 0)
 	s.mu.Unlock()
+	if hook := h.options.OnConnect; hook != nil {
+		s.hold() // it finds the client in its groups and topics, and comes before all other hooks
+		defer s.release()
+		s.note(func(ctx context.Context) {
+			s.state.Lock()
+			listed := s.listed
+			s.state.Unlock()
+			if listed {
+				hook(ctx, s.client)
+			}
+		})
+	}
 	if err := s.register(); err != nil {
 		return err
-	}
-	if hook := h.options.OnConnect; hook != nil {
-		s.hold() // it finds the client in its groups and topics, and comes before their hooks
-		defer s.release()
-		s.note(func(ctx context.Context) { hook(ctx, s.client) })
 	}
 	if user := s.User(); user != "" {
 		s.join(nova.ToUser, user, joinRequest{})
 	}
-	s.joinSeeds(cursors)
+	s.joinSeeds(serial, cursors)
 	return nil
 }
 
@@ -313,8 +321,10 @@ func (s *Session) exit(m *membership, kind itemKind) {
 }
 
 // joinSeeds joins what the identity names, then what a client that comes back
-// was in; topics from their cursors, whoever named them.
-func (s *Session) joinSeeds(cursors []control.Cursor) {
+// was in; topics from their cursors, whoever named them. It stops once the session
+// is no longer that of the connection of that serial.
+func (s *Session) joinSeeds(serial uint64, cursors []control.Cursor) {
+	by := &asked{serial: serial}
 	s.state.Lock()
 	seeds := s.seeds
 	s.seeds = nil
@@ -323,18 +333,24 @@ func (s *Session) joinSeeds(cursors []control.Cursor) {
 		seeds = &Identity{}
 	}
 	for _, group := range seeds.Groups {
-		s.join(nova.ToGroup, group, joinRequest{seed: true, cause: CauseSeed})
+		s.join(nova.ToGroup, group, joinRequest{seed: true, cause: CauseSeed, asked: by})
 	}
 	for _, topic := range seeds.Topics {
-		r := SubscribeRequest{Topic: topic, Seed: true}
+		if !s.still(by) {
+			return
+		}
+		r := SubscribeRequest{Topic: topic, Seed: true, serial: serial}
 		if i := slices.IndexFunc(cursors, func(c control.Cursor) bool { return c.Topic == topic }); i >= 0 {
 			r.Positioned, r.Epoch, r.Offset = true, cursors[i].Epoch, cursors[i].Offset
 		}
 		s.subscribe(s.hub.ctx, nil, r)
 	}
 	for _, c := range cursors {
+		if !s.still(by) {
+			return
+		}
 		if !slices.Contains(seeds.Topics, c.Topic) {
-			s.subscribe(s.hub.ctx, nil, SubscribeRequest{Topic: c.Topic, Positioned: true, Epoch: c.Epoch, Offset: c.Offset})
+			s.subscribe(s.hub.ctx, nil, SubscribeRequest{Topic: c.Topic, Positioned: true, Epoch: c.Epoch, Offset: c.Offset, serial: serial})
 		}
 	}
 	s.tellGroups()
