@@ -250,13 +250,10 @@ func (old *Session) refresh(s *Session) {
 	for _, a := range old.asked {
 		a.void = a.void || !same
 	}
-	rooms := make([]membership, 0, len(old.rooms))
-	for _, m := range old.rooms {
-		rooms = append(rooms, membership{room: m.room, seed: m.seed}) // its index is the loop's
-	}
+	rooms := old.reachable()
 	old.state.Unlock()
 	for _, m := range rooms {
-		name, kind, list := m.room.name, m.room.kind, seeds.Topics
+		name, kind, list := m.name, m.kind, seeds.Topics
 		if kind == nova.ToGroup {
 			list = seeds.Groups
 		}
@@ -272,7 +269,7 @@ func (old *Session) refresh(s *Session) {
 			continue
 		}
 		if kind == nova.ToGroup {
-			old.leave(by, kind, name, CauseSeed)
+			old.revoke(by, kind, name, CauseSeed)
 			continue
 		}
 		coded, _ := asCoded(err)

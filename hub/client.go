@@ -50,6 +50,7 @@ type Session struct {
 	snapshots map[string]uint64 // topic → last number of a snapshot under way
 	coming    load              // history on the way to the queue
 	pressure  pressure
+	left      []leftRoom
 	hungry    bool   // a catch-up waits for the queue to be below half
 	chase     *chase // its catch-ups; nil = none; guarded by hub.catching
 

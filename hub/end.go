@@ -56,7 +56,7 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 		s.peer = nil
 		s.owner.Store(nil)
 	}
-	s.snapshots = nil
+	s.snapshots, s.left = nil, nil
 	h.ended.add(s.queue.Stats())
 	s.summed = true
 	s.mu.Unlock()

@@ -54,7 +54,9 @@ func (s *Session) JoinGroup(ctx context.Context, group string) error {
 // LeaveGroup implements nova.Session, in the way of Leave.
 func (s *Session) LeaveGroup(group string) {
 	s.void(nil, nova.ToGroup, group)
-	s.leaveGroup(nil, group, CauseAPI)
+	if s.revoke(nil, nova.ToGroup, group, CauseAPI) {
+		s.tellGroups()
+	}
 	s.settled()
 }
 
@@ -70,15 +72,9 @@ func (s *Session) enterGroup(ctx context.Context, c *session.Cursor, group strin
 	return err
 }
 
-func (s *Session) leaveGroup(by *asked, group string, cause Cause) {
-	if s.leave(by, nova.ToGroup, group, cause) {
-		s.tellGroups()
-	}
-}
-
-// revokeTopic takes the client out of a topic, with what is queued of it.
+// revokeTopic takes the client out of a topic and tells it.
 func (s *Session) revokeTopic(by *asked, topic string, cause Cause, told control.TopicUnsubscribed) {
-	if s.leave(by, nova.ToTopic, topic, cause) && s.positions() {
+	if s.revoke(by, nova.ToTopic, topic, cause) && s.positions() {
 		s.sendNumbered(told.AppendFrame(nil))
 	}
 }
@@ -243,8 +239,8 @@ func (s *Session) leave(by *asked, kind nova.TargetKind, name string, cause Caus
 	s.rooms[i], s.rooms[last] = s.rooms[last], nil
 	s.rooms = s.rooms[:last]
 	s.noteMove(s.hub.options.OnLeave, r, cause)
-	kindOf := itemLeave
-	if cause != CauseFrame {
+	kindOf := itemLeft
+	if cause != CauseFrame || !s.remember(m) {
 		kindOf = itemWithdraw
 		s.leaving.Add(1) // whoever finds the membership gone sees this too
 	}

@@ -17,6 +17,7 @@ const (
 	itemDirect                  // to one session
 	itemJoin                    // into a room, after batches
 	itemLeave
+	itemLeft     // leave, and what is queued of the room is written all the same
 	itemWithdraw // leave, and what is queued of the room is not written any more
 	itemFlush    // control frames wait
 	itemBarrier  // done is called when everything before has been handed on
@@ -223,6 +224,9 @@ func (sh *shard) distribute(items []item) {
 			it.room.remove(sh.index, it.member)
 			sh.withdraw(it.member.session, it.room.id)
 			it.member.session.leaving.Add(-1)
+		case itemLeft:
+			it.room.remove(sh.index, it.member)
+			it.member.session.noteLeft(it.room)
 		}
 		i += n
 	}

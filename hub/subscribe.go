@@ -75,7 +75,11 @@ func (s *Session) EnterGroup(c *session.Cursor, group string) {
 // ExitGroup leaves a group for the client itself.
 func (s *Session) ExitGroup(c *session.Cursor, group string) {
 	s.void(c, nova.ToGroup, group)
-	s.ordered(s.hub.slowGroups(), func(context.Context) { s.leaveGroup(&asked{from: c}, group, CauseFrame) })
+	s.ordered(s.hub.slowGroups(), func(context.Context) {
+		if s.leave(&asked{from: c}, nova.ToGroup, group, CauseFrame) {
+			s.tellGroups()
+		}
+	})
 }
 
 // reject counts a refused join and tells clients with positions.

@@ -9,6 +9,9 @@ func (q *Queue) Kept(n uint64) bool {
 	return q.limits.Numbered && q.admitted && !q.broken && q.lost <= n && n <= q.written
 }
 
+// Gone reports whether nothing up to number n can be given again.
+func (q *Queue) Gone(n uint64) bool { return n <= q.lost }
+
 // Whole reports whether everything after number n can be given again, without a
 // hole.
 func (q *Queue) Whole(n uint64) bool { return q.Kept(n) && q.lastHole <= n }
