@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -157,32 +156,6 @@ func (s *Session) Attach(peer Peer, c *session.Cursor) {
 	s.owner.Store(c)
 }
 
-// lock locks the session that s has become, and returns it.
-func (s *Session) lock() *Session {
-	for {
-		s.mu.Lock()
-		moved := s.moved.Load()
-		if moved == nil {
-			return s
-		}
-		s.mu.Unlock()
-		s = moved
-	}
-}
-
-// lockState is lock for state: a change of user cannot come in between.
-func (s *Session) lockState() *Session {
-	for {
-		s.state.Lock()
-		moved := s.moved.Load()
-		if moved == nil {
-			return s
-		}
-		s.state.Unlock()
-		s = moved
-	}
-}
-
 // open makes the session a target: numbers start at next, identity's groups and
 // topics are joined, those with a cursor from there.
 func (s *Session) open(next uint64, cursors []control.Cursor) error {
@@ -270,21 +243,6 @@ func (o *Session) newer(s *Session) bool {
 	o.state.Lock()
 	defer o.state.Unlock()
 	return o.serial > s.serial && !o.ended
-}
-
-// replace ends a session whose client has another one now, on the connection of
-// that serial. One that a later connection has taken over stays.
-func (s *Session) replace(serial uint64) {
-	s.state.Lock()
-	if s.ended || s.serial > serial {
-		s.state.Unlock()
-		return
-	}
-	s.ended = true
-	reason := cmp.Or(s.doomed, EndReplaced)
-	s.state.Unlock()
-	s.closePeer(1000, reasonReplaced)
-	s.tearDown(true, reason)
 }
 
 // enter counts m in and hands it to its shard. The caller holds the room's lock.
@@ -398,17 +356,6 @@ func (s *Session) User() string {
 	s.state.Lock()
 	defer s.state.Unlock()
 	return s.user
-}
-
-// Now returns the session that s has become for its connection, mostly itself.
-func (s *Session) Now() *Session {
-	for {
-		moved := s.moved.Load()
-		if moved == nil {
-			return s
-		}
-		s = moved
-	}
 }
 
 // Client returns the session as handlers see it.

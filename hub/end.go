@@ -23,6 +23,21 @@ func (s *Session) end(discard bool, reason EndReason) {
 	s.tearDown(discard, reason)
 }
 
+// replace ends a session whose client has another one now, on the connection of
+// that serial. One that a later connection has taken over stays.
+func (s *Session) replace(serial uint64) {
+	s.state.Lock()
+	if s.ended || s.serial > serial {
+		s.state.Unlock()
+		return
+	}
+	s.ended = true
+	reason := cmp.Or(s.doomed, EndReplaced)
+	s.state.Unlock()
+	s.closePeer(1000, reasonReplaced)
+	s.tearDown(true, reason)
+}
+
 // tearDown does what follows once ended is set.
 func (s *Session) tearDown(discard bool, reason EndReason) {
 	h := s.hub
