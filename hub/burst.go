@@ -3,6 +3,7 @@ package hub
 import (
 	"sync"
 
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 )
 
@@ -119,15 +120,15 @@ func (b *Burst) count() {
 }
 
 // Inbound takes the frames of a client without numbers: it counts them and has
-// the handlers run. It waits while the inbox is full. It must not be called by two
-// goroutines at a time.
-func (s *Session) Inbound(b *Burst) {
+// the handlers run. It waits while the inbox is full, as long as the socket of c is
+// open and has the session. It must not be called by two goroutines at a time.
+func (s *Session) Inbound(c *session.Cursor, b *Burst) {
 	b.count()
 	if !b.work {
 		b.release()
 		return
 	}
-	if !s.enqueue(entry{burst: b}) {
+	if !s.enqueue(entry{burst: b, from: c}) {
 		b.release()
 	}
 }

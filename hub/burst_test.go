@@ -41,7 +41,7 @@ func busy(t testing.TB, decode bool) (send func()) {
 		for range burstOf {
 			b.Add(wire.Header{ID: market.QuoteEvent.ID()}, payload)
 		}
-		p.session.Inbound(b)
+		p.session.Inbound(&p.cursor, b)
 		<-done
 	}
 }
@@ -111,7 +111,7 @@ func TestMixedBurst(t *testing.T) {
 		}
 		add(market.QuoteEvent.ID(), payload)
 	}
-	p.session.Inbound(b)
+	p.session.Inbound(&p.cursor, b)
 	<-done
 	if len(got) != 5 || got[0] != 1 || got[3] != 4 {
 		t.Errorf("handled %v", got)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/ignex/nova"
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 )
 
@@ -102,8 +103,9 @@ func (s *Session) Undecodable(d Damage) {
 type entry struct {
 	burst *Burst
 	run   func(ctx context.Context)
-	hook  bool // of the hub itself: not held back by a full inbox
-	last  bool // nothing follows
+	from  *session.Cursor // the socket it came over
+	hook  bool            // of the hub itself: not held back by a full inbox
+	last  bool            // nothing follows
 }
 
 // size returns what the bounds of an inbox are about.
@@ -146,13 +148,34 @@ func (s *Session) box() *inbox {
 	return box
 }
 
-// wait waits for room for e; false: there will be none. The caller holds mu.
-func (b *inbox) wait(e *entry) bool {
+// wait waits for room for e; false: there will be none, or not for its socket, which
+// is closed or was replaced. The caller holds mu.
+func (s *Session) wait(b *inbox, e *entry) bool {
 	tasks, _ := e.size()
 	for !b.closed && !e.hook && (b.tasks > 0 && b.tasks+tasks > inboxTasks || b.bytes > inboxPayload) {
+		if e.from.Dead.Load() || s.owner.Load() != e.from {
+			return false
+		}
 		b.space.Wait()
 	}
 	return !b.closed
+}
+
+// Cut says that the socket of c is closed: whoever reads it waits for the inbox no
+// longer.
+func (s *Session) Cut(c *session.Cursor) {
+	c.Dead.Store(true)
+	s.lookAgain()
+}
+
+// lookAgain wakes those who wait for the inbox: one that has to go may be among
+// them.
+func (s *Session) lookAgain() {
+	if box := s.inbox.Load(); box != nil {
+		box.mu.Lock()
+		defer box.mu.Unlock()
+		box.space.Broadcast()
+	}
 }
 
 // enqueue waits for room and has e done after everything queued before. false: the
@@ -161,7 +184,7 @@ func (s *Session) enqueue(e entry) bool {
 	box := s.box()
 	box.mu.Lock()
 	defer box.mu.Unlock()
-	if !box.wait(&e) {
+	if !s.wait(box, &e) {
 		return false
 	}
 	box.add(e)
@@ -220,7 +243,7 @@ func (s *Session) work(box *inbox) {
 			box.mu.Lock()
 			box.tasks -= tasks
 			box.bytes -= bytes
-			box.space.Signal()
+			box.space.Broadcast()
 			box.mu.Unlock()
 		}
 	}
@@ -234,10 +257,11 @@ func (s *Session) handledUpTo(seq uint64) {
 	}
 }
 
-// ordered runs fn now, or after what the client sent before when it may be slow.
-func (s *Session) ordered(slow bool, fn func(ctx context.Context)) {
+// ordered runs fn now, or after what the client sent before over c when it may be
+// slow.
+func (s *Session) ordered(c *session.Cursor, slow bool, fn func(ctx context.Context)) {
 	if slow {
-		s.enqueue(entry{run: fn})
+		s.enqueue(entry{run: fn, from: c})
 		return
 	}
 	fn(s.hub.ctx)

@@ -63,7 +63,7 @@ type frame struct {
 func inbound(h *hub.Hub, p *fakePeer, id uint32, payload []byte) {
 	b := h.Burst()
 	b.Add(wire.Header{ID: id}, payload)
-	p.session.Inbound(b)
+	p.session.Inbound(&p.cursor, b)
 }
 
 func connect(t testing.TB, h *hub.Hub, identity hub.Identity) *fakePeer {

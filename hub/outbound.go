@@ -160,7 +160,7 @@ func (s *Session) lastNumber() uint64 {
 // position; while one of the topic is being written, further ones are ignored.
 func (s *Session) Snapshot(c *session.Cursor, topic string, from int64) {
 	logged := s.hub.ruleFor(topic).Log
-	s.ordered(s.hub.options.AuthorizeTopic != nil || logged, func(ctx context.Context) {
+	s.ordered(c, s.hub.options.AuthorizeTopic != nil || logged, func(ctx context.Context) {
 		if err := s.authorize(ctx, nova.ToTopic, topic); err != nil {
 			s.hub.metrics.rejectedJoins.Add(1)
 			return

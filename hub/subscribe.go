@@ -29,7 +29,7 @@ type SubscribeRequest struct {
 // asked: once another has the session, nothing comes of it. So it is with all that
 // a client asks for here.
 func (s *Session) Subscribe(c *session.Cursor, r SubscribeRequest) {
-	s.ordered(s.hub.slowTopics(), func(ctx context.Context) { s.subscribe(ctx, c, r) })
+	s.ordered(c, s.hub.slowTopics(), func(ctx context.Context) { s.subscribe(ctx, c, r) })
 }
 
 // subscribe is Subscribe without waiting for a turn; c is nil when no socket asks.
@@ -59,12 +59,12 @@ func (h *Hub) slowGroups() bool { return h.options.AuthorizeGroup != nil || h.op
 // Unsubscribe leaves a topic for the client itself.
 func (s *Session) Unsubscribe(c *session.Cursor, topic string) {
 	s.void(c, nova.ToTopic, topic)
-	s.ordered(s.hub.slowTopics(), func(context.Context) { s.leave(&asked{from: c}, nova.ToTopic, topic, CauseFrame) })
+	s.ordered(c, s.hub.slowTopics(), func(context.Context) { s.leave(&asked{from: c}, nova.ToTopic, topic, CauseFrame) })
 }
 
 // EnterGroup joins a group for the client itself.
 func (s *Session) EnterGroup(c *session.Cursor, group string) {
-	s.ordered(s.hub.slowGroups(), func(ctx context.Context) {
+	s.ordered(c, s.hub.slowGroups(), func(ctx context.Context) {
 		err := s.enterGroup(ctx, c, group)
 		if err != nil && err != errNotOwner {
 			s.reject(control.TopicRejected{Group: group}, err)
@@ -75,7 +75,7 @@ func (s *Session) EnterGroup(c *session.Cursor, group string) {
 // ExitGroup leaves a group for the client itself.
 func (s *Session) ExitGroup(c *session.Cursor, group string) {
 	s.void(c, nova.ToGroup, group)
-	s.ordered(s.hub.slowGroups(), func(context.Context) {
+	s.ordered(c, s.hub.slowGroups(), func(context.Context) {
 		if s.leave(&asked{from: c}, nova.ToGroup, group, CauseFrame) {
 			s.tellGroups()
 		}

@@ -21,10 +21,10 @@ func (s *Session) Owned(c *session.Cursor) bool {
 // in the burst are dropped.
 func (s *Session) InboundNumbered(c *session.Cursor, b *Burst) bool {
 	b.numbered = true
-	box, e := s.box(), entry{burst: b}
+	box, e := s.box(), entry{burst: b, from: c}
 	box.mu.Lock()
 	defer box.mu.Unlock()
-	if !box.wait(&e) {
+	if !s.wait(box, &e) {
 		b.release()
 		return true
 	}

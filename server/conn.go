@@ -99,6 +99,7 @@ func (c *conn) cut() {
 	if c.fd.end() {
 		c.net.Close()
 	}
+	c.session().Cut(&c.cursor)
 	c.wake()
 }
 

@@ -202,7 +202,7 @@ func (c *conn) handOver() error {
 	if c.Caps()&hub.CapSession != 0 {
 		ok = c.session().InboundNumbered(&c.cursor, b)
 	} else {
-		c.session().Inbound(b)
+		c.session().Inbound(&c.cursor, b)
 	}
 	c.paused.Store(false)
 	c.seen.Store(c.server.tick.Load())

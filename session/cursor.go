@@ -1,6 +1,9 @@
 package session
 
-import "slices"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // MaxAhead is the number of control frames that may wait in front of data.
 const MaxAhead = 16
@@ -68,6 +71,8 @@ type Cursor struct {
 	// Share lets Fill leave the payloads of large frames in place, see Shared. It
 	// must not change while something is under way.
 	Share bool
+	// Dead says that the socket is closed. It may be set at any time.
+	Dead atomic.Bool
 
 	at, to  place
 	flying  bool
