@@ -106,6 +106,7 @@ func TestCatchUpOverALog(t *testing.T) {
 	slow.sync() // it reads nothing more for now
 	var reading sync.WaitGroup
 	paced := make(chan struct{}, 2) // it may be behind by three times 250 frames
+	level := make(chan struct{})    // it has read all of them
 	reading.Go(func() {
 		for n := 4; n <= frames; n++ {
 			live.expectRun(n, n)
@@ -113,6 +114,7 @@ func TestCatchUpOverALog(t *testing.T) {
 				<-paced
 			}
 		}
+		close(level)
 		live.expectRun(frames+1, frames+500)
 	})
 	for n := 4; n <= frames; n++ {
@@ -126,6 +128,7 @@ func TestCatchUpOverALog(t *testing.T) {
 		}
 	}
 	slow.send(&control.TopicSubscribe{ID: 1, Topic: "t", Epoch: first.Epoch, Offset: 1, Limit: 100_000})
+	<-level
 	for n := frames + 1; n <= frames+500; n++ { // fewer than a queue holds
 		r.durable("t", n)
 	}
