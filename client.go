@@ -65,5 +65,6 @@ func (c *Client) JoinGroup(ctx context.Context, group string) error {
 // LeaveGroup takes the client out of a group.
 func (c *Client) LeaveGroup(group string) { c.session.LeaveGroup(group) }
 
-// Disconnect closes the client's socket with a WebSocket close code.
+// Disconnect closes the client's socket with a WebSocket close code and ends its
+// session: from the call on no other socket gets it.
 func (c *Client) Disconnect(code int, reason string) { c.session.Disconnect(code, reason) }

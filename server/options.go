@@ -42,7 +42,7 @@ type Options struct {
 	// MaxUndecodable is the number of malformed frames after which a connection is
 	// closed; default 16, negative = unlimited.
 	MaxUndecodable   int
-	HandshakeTimeout time.Duration // for the hello of nova clients; default 10 s
+	HandshakeTimeout time.Duration // for the hello and the attach of nova clients, hooks not counted; default 10 s
 	// Heartbeat is the silence after which a WebSocket ping is sent; after two
 	// that brought nothing the connection is dead. Default 25 s, negative = off.
 	Heartbeat  time.Duration
