@@ -7,8 +7,11 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"reflect"
 	"strings"
@@ -295,6 +298,27 @@ func TestOptions(t *testing.T) {
 	} {
 		if _, err := jwtauth.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "jwtauth: ") {
 			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// The other kinds of PEM block, several in one text.
+func TestPEM(t *testing.T) {
+	k := newKey()
+	card := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	cert := must(x509.CreateCertificate(rand.Reader, card, card, k.Public(), k))
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
+	text = append(text, pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: x509.MarshalPKCS1PublicKey(&rsaKey().PublicKey)})...)
+	a := open(t, jwtauth.Options{PublicKeys: text})
+	for _, token := range []string{sign("ES256", k, nil, nil), sign("PS384", rsaKey(), map[string]any{"kid": "any"}, nil)} {
+		if _, err := a.Verify(t.Context(), token); err != nil {
+			t.Error(err)
+		}
+	}
+	for kind, want := range map[string]string{"CERTIFICATE": "block number 1: ", "X509 CRL": "unknown type"} {
+		text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: []byte("x")})
+		if _, err := jwtauth.New(t.Context(), jwtauth.Options{PublicKeys: text}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", kind, err)
 		}
 	}
 }
