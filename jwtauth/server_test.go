@@ -15,6 +15,7 @@ import (
 
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/jwtauth"
+	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/server"
 )
 
@@ -43,7 +44,7 @@ func TestUpgrade(t *testing.T) {
 	keys := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(text) }))
 	defer keys.Close()
 	auth := open(t, jwtauth.Options{KeySetURL: keys.URL, HTTPClient: keys.Client(), Audience: []string{"nova"}})
-	h, err := hub.New(hub.Options{})
+	h, err := hub.New(hub.Options{Schema: market.Schema})
 	if err != nil {
 		t.Fatal(err)
 	}
