@@ -103,6 +103,15 @@ func TestAlgorithmConfusion(t *testing.T) {
 	claim = sign("RS256", rsaKey(), nil, nil)
 	_, err = a.Verify(t.Context(), claim)
 	refused(t, err, claim, nova.Unauthenticated, "RS256 is not allowed")
+	// The same while another key may do RS256: each key keeps to its own.
+	other := must(rsa.GenerateKey(rand.Reader, 2048))
+	a = open(t, jwtauth.Options{KeySet: keySet(
+		jwk("1", rsaKey().Public(), map[string]any{"alg": "RS512"}), jwk("2", other.Public(), map[string]any{"alg": "RS256"}))})
+	for _, header := range []map[string]any{nil, kid("1"), kid("2")} {
+		claim = sign("RS256", rsaKey(), header, nil)
+		_, err = a.Verify(t.Context(), claim)
+		refused(t, err, claim, nova.Unauthenticated, "")
+	}
 	// Narrowed by option.
 	a = open(t, jwtauth.Options{Secret: secret, Algorithms: []string{"HS512"}})
 	claim = sign("HS256", secret, nil, nil)
