@@ -59,6 +59,7 @@ var allowed = map[string][]string{
 	"client":        {"", "session", "wire", "wire/control", "internal/ws"},
 	"cluster":       {"", "hub", "wire", "wire/control"},
 	"market":        {"", "wire"},
+	"jwtauth":       {"", "server"},
 	"internal/ws":   {},
 	"internal/leak": {},
 	// A judge of bytes: for tests.
@@ -104,6 +105,7 @@ func TestNothingHeavyIsLinked(t *testing.T) {
 	forbidden := []string{
 		"github.com/nats-io/", "github.com/redis/", "github.com/go-redis/", "github.com/prometheus/", "go.opentelemetry.io/",
 		"github.com/google/flatbuffers", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/google/go-cmp",
+		"github.com/golang-jwt/", "github.com/MicahParks/", module + "/jwtauth",
 		"github.com/stretchr/", "github.com/gorilla/", "github.com/coder/", "github.com/lxzan/",
 		"testing", "net/http/httptest", module + "/internal/golden", module + "/internal/leak", module + "/internal/wstest",
 	}
