@@ -245,6 +245,11 @@ func TestGates(t *testing.T) {
 				t.Errorf("%q %q: closed %d, want %d", c.query, c.header, code, c.code)
 			}
 			p.net.Close()
+			open := 0
+			if c.code == 1013 {
+				open = 2
+			}
+			eventually(t, "the refused connection is gone", func() bool { return r.srv.Metrics().Connections == open })
 		}
 	}
 }
