@@ -38,24 +38,24 @@ const maxNumber = 1<<53 - 1<<32
 // Lock order: a room's mu, then state, then mu; the inbox's mu, then mu.
 type Session struct {
 	// What every publish touches comes first, near together.
-	mu    sync.Mutex              // guards queue, its cursor, and what follows
-	moved atomic.Pointer[Session] // the connection went over to this one; changes under mu
-	peer  Peer
-	hub   *Hub
-	shard *shard
-	queue session.Queue
+	mu     sync.Mutex              // guards queue, its cursor, and what follows
+	moved  atomic.Pointer[Session] // the connection went over to this one; changes under mu
+	peer   Peer
+	hub    *Hub
+	shard  *shard
+	owner  atomic.Pointer[session.Cursor] // of the socket that may act
+	queue  session.Queue
+	hungry bool // a catch-up waits for the queue to be below half
 
 	caps      Caps              // of the last socket
 	snapshots map[string]uint64 // topic → last number of a snapshot under way
 	coming    load              // history on the way to the queue
 	pressure  pressure
 	left      []leftRoom
-	hungry    bool   // a catch-up waits for the queue to be below half
 	chase     *chase // its catch-ups; nil = none; guarded by hub.catching
 
-	owner   atomic.Pointer[session.Cursor] // of the socket that may act
-	leaving atomic.Int32                   // withdrawals that the shard has not come to
-	handled atomic.Uint64                  // number of the last client frame handled
+	leaving atomic.Int32  // withdrawals that the shard has not come to
+	handled atomic.Uint64 // number of the last client frame handled
 	ackSent atomic.Uint64
 
 	client *nova.Client

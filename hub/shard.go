@@ -264,6 +264,9 @@ func (sh *shard) publish(items []item, alone bool) {
 	small := len(list) <= smallTarget
 	except := items[0].except
 	for i, m := range list {
+		if alone && i%fetchAhead == 0 {
+			near(list[i:min(i+fetchAhead, len(list))])
+		}
 		if except != "" && m.session.id == except {
 			continue
 		}
@@ -277,6 +280,23 @@ func (sh *shard) publish(items []item, alone bool) {
 		}
 		if i%writesATurn == writesATurn-1 && sh.waiting() {
 			alone = false
+		}
+	}
+}
+
+// fetchAhead is how many receivers are fetched from memory side by side. Between
+// two of them comes a system call, which would let each wait for its own.
+const fetchAhead = 8
+
+// near brings the state of some members into the processor's cache.
+func near(list []member) {
+	var cursors [fetchAhead]*session.Cursor
+	for i := range list {
+		cursors[i] = list[i].session.owner.Load()
+	}
+	for _, c := range cursors {
+		if c != nil {
+			c.Near()
 		}
 	}
 }

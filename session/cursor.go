@@ -66,6 +66,8 @@ const (
 //
 // Invariant: at ≤ to; they differ only between Fill and Wrote.
 type Cursor struct {
+	near atomic.Uint32 // never written
+
 	// Writing is the write flag: its holder alone writes to the socket.
 	Writing bool
 	// Share lets Fill leave the payloads of large frames in place, see Shared. It
@@ -86,6 +88,10 @@ type Cursor struct {
 	rewind  uint64   // where the promised replay starts, 0 = none
 	waiting []uint64 // resumes behind a replay
 }
+
+// Near brings the cursor into the processor's cache: whoever is about to serve
+// many calls it for some of them first, so that they are fetched side by side.
+func (c *Cursor) Near() { c.near.Load() }
 
 // Shared returns what has to be written right behind the bytes that Fill returned:
 // payload that all receivers share, never to be changed. It is nil unless Share is
