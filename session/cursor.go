@@ -41,11 +41,11 @@ const (
 type place struct {
 	next  uint64 // number of the next frame to write, or the one under way
 	off   int    // bytes of the thing under way that are done
-	ahead int    // control frames done, from the front of each list
-	order int
+	ahead int32  // control frames done, from the front of each list
+	order int32
 	// frames and bytes first written on the way here
-	frames, bytes       int
-	ownFrames, ownBytes int
+	frames, bytes       int32
+	ownFrames, ownBytes int32
 	// of the declaration of a hole under way: its last number and reason
 	gapTo  uint64
 	reason Reason
@@ -117,7 +117,7 @@ func (c *Cursor) Ahead(kind Kind, message []byte) {
 
 // taken returns how many frames of ahead are in a write under way.
 func (c *Cursor) taken() int {
-	n := c.to.ahead
+	n := int(c.to.ahead)
 	if c.to.off > 0 && c.to.piece == pieceAhead {
 		n++
 	}
@@ -147,7 +147,7 @@ func (q *Queue) InOrder(c *Cursor, kind Kind, message []byte) {
 		return
 	}
 	if kind != Plain {
-		taken := c.to.order
+		taken := int(c.to.order)
 		if c.to.off > 0 && c.to.piece == pieceOrder {
 			taken++
 		}

@@ -74,13 +74,13 @@ func (q *Queue) choose(c *Cursor, p *place, ahead, order int) (piece, bool) {
 	switch {
 	case p.off > 0:
 		return p.piece, true
-	case p.ahead < ahead:
+	case int(p.ahead) < ahead:
 		return pieceAhead, true
 	case c.closing == closeNow && ahead == len(c.ahead): // not when it came after the write began
 		return 0, false
-	case p.order < order && (!q.admitted || q.cursor != c || p.next >= min(c.order[p.order].at, q.end())):
+	case int(p.order) < order && (!q.admitted || q.cursor != c || p.next >= min(c.order[p.order].at, q.end())):
 		return pieceOrder, true
-	case c.closing == closeAfter && p.order == len(c.order):
+	case c.closing == closeAfter && int(p.order) == len(c.order):
 		return 0, false
 	}
 	return pieceRing, q.admitted && q.cursor == c && p.next < q.end()
@@ -110,7 +110,7 @@ func fillControl(c *Cursor, p *place, kind piece, dst []byte, start int) (_ []by
 // fillRing copies frames of the ring up to the next control frame in order.
 func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, more bool) {
 	stop := q.end()
-	if p.order < len(c.order) {
+	if int(p.order) < len(c.order) {
 		stop = min(stop, c.order[p.order].at)
 	}
 	if p.off > 0 {
@@ -214,10 +214,10 @@ func (q *Queue) pass(p *place, b *Batch, f *Frame) {
 	case p.next <= q.written:
 	case b.own:
 		p.ownFrames++
-		p.ownBytes += f.Size()
+		p.ownBytes += int32(f.Size())
 	default:
 		p.frames++
-		p.bytes += f.Size()
+		p.bytes += int32(f.Size())
 	}
 	p.next++
 }
@@ -225,7 +225,7 @@ func (q *Queue) pass(p *place, b *Batch, f *Frame) {
 // begun returns how many control frames of each list the write under way has
 // begun.
 func (c *Cursor) begun() (ahead, order int) {
-	ahead, order = c.to.ahead, c.to.order
+	ahead, order = int(c.to.ahead), int(c.to.order)
 	if c.to.off > 0 && c.to.piece == pieceAhead {
 		ahead++
 	}
@@ -306,7 +306,7 @@ func (q *Queue) commit(c *Cursor, p place) {
 	for i := range p.order {
 		c.bytes -= len(c.order[i].data)
 	}
-	c.ahead, c.order = shift(c.ahead, p.ahead), shift(c.order, p.order)
+	c.ahead, c.order = shift(c.ahead, int(p.ahead)), shift(c.order, int(p.order))
 	went := p
 	p.ahead, p.order, p.frames, p.bytes, p.ownFrames, p.ownBytes = 0, 0, 0, 0, 0, 0
 	c.at, c.to = p, p
@@ -333,11 +333,11 @@ func (q *Queue) commit(c *Cursor, p place) {
 func (q *Queue) advance(p *place) {
 	if p.next-1 > q.written {
 		q.written = p.next - 1
-		q.unsentFrames -= p.frames
-		q.unsentBytes -= p.bytes
-		q.ownFrames -= p.ownFrames
-		q.ownBytes -= p.ownBytes
-		q.keptBytes += p.bytes + p.ownBytes
+		q.unsentFrames -= int(p.frames)
+		q.unsentBytes -= int(p.bytes)
+		q.ownFrames -= int(p.ownFrames)
+		q.ownBytes -= int(p.ownBytes)
+		q.keptBytes += int(p.bytes + p.ownBytes)
 		q.stats.Written += uint64(p.frames + p.ownFrames)
 	}
 	if p.next >= q.mark {
