@@ -133,6 +133,8 @@ func TestSessionViolations(t *testing.T) {
 		"gap elsewhere":  encode(&control.Gap{From: 3, To: 4, Reason: 2}),
 		"gap of nothing": encode(&control.Gap{From: 2, To: 1, Reason: 2}),
 		"ack":            encode(&control.Ack{Seq: 1}),
+		"offset":         encode(&control.TopicSubscribed{Topic: "t", Epoch: "e", Offset: wire.MaxSafe + 1}),
+		"offset below 0": encode(&control.TopicSubscribed{Topic: "t", Epoch: "e", Offset: -1}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -152,20 +152,28 @@ func (c *Conn) askAgain() {
 
 // SubscribeOption changes where a subscription begins. Base servers, which have
 // no positions, always begin with the retained history.
-type SubscribeOption func(*topic)
+type SubscribeOption func(*topic) error
 
 // FromNow leaves the retained history out.
-func FromNow() SubscribeOption { return func(t *topic) { t.start = -1 } }
+func FromNow() SubscribeOption {
+	return func(t *topic) error { t.start = -1; return nil }
+}
 
 // Limit bounds the retained frames that a subscription begins with; of more the
-// newest come. Default 1,024.
+// newest come. Default 1,024; Subscribe refuses less than 1.
 func Limit(frames int) SubscribeOption {
-	return func(t *topic) { t.limit = int64(max(frames, 1)) }
+	return func(t *topic) error {
+		if frames < 1 {
+			return nova.Errorf(nova.Invalid, "topic %q: a limit of %d retained frames is none; use 1 or more, or FromNow", t.name, frames)
+		}
+		t.limit = int64(frames)
+		return nil
+	}
 }
 
 // From begins after a position known from Subscription.Position.
 func From(p Position) SubscribeOption {
-	return func(t *topic) { t.at, t.start = p, int64(min(p.Offset, wire.MaxSafe)) }
+	return func(t *topic) error { t.at, t.start = p, int64(min(p.Offset, wire.MaxSafe)); return nil }
 }
 
 // Subscribe subscribes to a topic, now and after every reconnect, and begins
@@ -173,12 +181,16 @@ func From(p Position) SubscribeOption {
 // which begins with the first and is left with the last; options of the later
 // ones have no effect. It does not wait for the server: a refusal ends the
 // subscription's iterators with an error and is reported to OnError.
-// Errors carry a Code: Invalid (bad name), Unavailable (closed), or that of ctx.
+// Errors carry a Code: Invalid (bad name or option), Unavailable (closed), or that of ctx.
 func (c *Conn) Subscribe(ctx context.Context, name string, options ...SubscribeOption) (*Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if err := checkName("topic", name); err != nil {
+		return nil, err
+	}
+	wanted := &topic{name: name} // bad options are refused, also where they have no effect
+	if err := wanted.apply(options); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -189,20 +201,28 @@ func (c *Conn) Subscribe(ctx context.Context, name string, options ...SubscribeO
 	s := newSubscription(c, name)
 	t := c.topics.byName[name]
 	if t == nil {
-		t = &topic{name: name}
+		t = wanted
 		c.topics.byName[name] = t
+	} else if len(t.subs) == 0 {
+		if err := t.apply(options); err != nil {
+			return nil, err
+		}
 	}
 	s.topic = t
 	t.subs = append(t.subs, s)
-	if len(t.subs) == 1 {
-		for _, option := range options {
-			option(t)
-		}
-		if c.ready { // even when the server put us there: it may since have read that we left
-			c.control(c.subscribeFrame(t))
-		}
+	if len(t.subs) == 1 && c.ready { // even when the server put us there: it may since have read that we left
+		c.control(c.subscribeFrame(t))
 	}
 	return s, nil
+}
+
+func (t *topic) apply(options []SubscribeOption) error {
+	for _, option := range options {
+		if err := option(t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leave ends the part of s in its topic.
@@ -225,10 +245,13 @@ func (s *socket) onSubscribed(m *control.TopicSubscribed) error {
 	c.mu.Lock()
 	t := c.topics.byName[m.Topic]
 	switch {
-	case m.Offset < 0 || m.Offset > wire.MaxSafe || !c.topicsOn:
+	case !c.topicsOn:
 		c.mu.Unlock()
-		c.undecodable(nova.Errorf(nova.Invalid, "nova.subscribed for %q with offset %d", m.Topic, m.Offset))
+		c.undecodable(nova.Errorf(nova.Invalid, "nova.subscribed for %q without topics/1", m.Topic))
 		return nil
+	case m.Offset < 0 || m.Offset > wire.MaxSafe:
+		c.mu.Unlock()
+		return violation("impossible nova.subscribed")
 	case m.ID != 0 && (t == nil || t.id != m.ID):
 		c.mu.Unlock()
 		return nil // of a subscription that was left

@@ -75,3 +75,25 @@ func TestListedTopicsAfterALostAttach(t *testing.T) {
 		shut(t, c, p)
 	})
 }
+
+// A limit of nothing is refused, also where the options have no effect, and leaves
+// no trace.
+func TestBadLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		c, p := f.session(client.Options{}, control.Session{})
+		for _, limit := range []int{0, -1} {
+			if _, err := c.Subscribe(t.Context(), "t", client.Limit(limit)); nova.CodeOf(err) != nova.Invalid {
+				t.Errorf("limit %d: %v", limit, err)
+			}
+		}
+		if _, err := c.Subscribe(t.Context(), "t"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Subscribe(t.Context(), "t", client.Limit(0)); nova.CodeOf(err) != nova.Invalid {
+			t.Errorf("second subscription: %v", err)
+		}
+		p.expect(`nova.subscribe 1 t "" 0`)
+		shut(t, c, p)
+	})
+}

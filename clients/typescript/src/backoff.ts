@@ -17,10 +17,7 @@ export class Backoff {
   /** Attempts since the last stable connection. */
   attempt = 0;
 
-  readonly #random: () => number;
-
-  constructor(options: ReconnectOptions = {}, random: () => number = Math.random) {
-    this.#random = random;
+  constructor(options: ReconnectOptions = {}) {
     this.#options = options;
   }
 
@@ -31,7 +28,7 @@ export class Backoff {
   next(slow = false): number {
     const { initialMs = 250, maxMs = 30_000 } = this.#options;
     const bound = Math.min(maxMs, initialMs * 2 ** this.attempt++);
-    return slow ? maxMs : Math.round(bound * this.#random());
+    return slow ? maxMs : Math.round(bound * Math.random());
   }
 
   /** A connection ended that lived for ms milliseconds. */

@@ -8,8 +8,9 @@ import { Link } from "./link.js";
 import { checkName } from "./name.js";
 import type { Options } from "./options.js";
 import { SendQueue } from "./queue.js";
-import { Session } from "./session.js";
+import { Session, countable } from "./session.js";
 import type { Status } from "./status.js";
+import { Told } from "./told.js";
 import { Topics, type SubscribeOptions, type Subscription } from "./topic.js";
 import { Writer, type EventDescriptor } from "./wire/index.js";
 
@@ -32,11 +33,7 @@ export class Client {
   readonly #ownGroups = new Set<string>();
   #givenGroups: readonly string[] = [];
   #welcomeGroups: readonly string[] = [];
-  /**
-   * What the server was told of topics and groups, the newest of each, until it
-   * is known to have read it: told again when a session goes on.
-   */
-  readonly #told = new Map<string, { frame: Uint8Array; at: number }>();
+  readonly #told = new Told(this.#writer, (frame) => this.#ready && this.#link.send(frame));
   /** Snapshots to ask for. */
   readonly #asked = new Map<string, Uint8Array>();
   #positions = false;
@@ -54,31 +51,46 @@ export class Client {
     this.#schema = options.schema && `schema/${options.schema.fingerprint}`;
     this.#queue = new SendQueue(options.queue, (frame) => this.#ready && this.#link.room && this.#link.send(frame));
     const events = {
-      tell: <T>(topic: string, event: EventDescriptor<T>, value: T) => this.#tell(`t${topic}`, event, value),
-      answered: (topic: string) => this.#told.delete(`t${topic}`),
       know: (event: EventDescriptor<any>) => this.#inbox.know(event),
       error: (e: NovaError) => this.#report(e),
       gap: (gap: Hole) => this.#missing(gap),
       resume: (lastSeq: number) => this.#control(control.resume, { lastSeq }),
-      violation: (what: string) => this.#violation(what),
-      open: () => this.#opened(),
+      violation: (what: string) => this.#link.finish(`the server broke the protocol: ${what}`, 1002),
+      open: () => {
+        const { lastSeq } = this.#inbox;
+        this.#resuming = lastSeq > 0;
+        this.#control(control.hello, { version: 2, caps: [SESSION, TOPICS, this.#schema!].filter(Boolean), lastSeq });
+      },
       frame: (view: DataView) => this.#inbox.push(view),
       ping: () => this.#control(control.ping, { ts: Date.now() }),
       room: () => this.#queue.flush(),
-      lost: () => this.#lost(),
-      status: (status: Status) => this.#changed(status),
+      lost: () => {
+        this.#ready = false;
+        for (const part of [this.#topics, this.#session, this.#inbox]) part.lost();
+      },
+      status: (status: Status) => {
+        if (status.state === "closed") this.#queue.clear(`the client is closed: ${status.reason}`);
+        this.#notify("onStatus", status);
+      },
     };
-    this.#topics = new Topics(events);
+    this.#topics = new Topics(this.#told, events);
     this.#inbox = new Inbox(options, this.#session, this.#topics, events);
     this.#link = new Link(url, options, events);
     const on = this.#inbox.control.bind(this.#inbox);
     on(control.hello, (m) => this.#hello(m));
     on(control.welcome, (m) => this.#welcome(m));
-    on(control.pong, (m) => this.#pong(m));
-    on(control.resumed, (m) => this.#resumed(m));
+    on(control.pong, ({ ts }) => {
+      this.#rttMs = Math.max(0, Date.now() - ts);
+      this.#told.read(ts);
+    });
+    on(control.resumed, ({ ok }) => {
+      if (this.#resuming) this.#notify("onRecovered", ok);
+      else this.#inbox.resumed(ok);
+      this.#resuming = false;
+    });
     on(control.novaSession, (m) => this.#attached(m));
     on(control.novaGap, (m) => this.#gap(m));
-    on(control.novaAck, (m) => this.#queue.ack(m.seq) || this.#violation("acknowledged what was never sent"));
+    on(control.novaAck, (m) => this.#queue.ack(m.seq));
     on(control.novaGoaway, (m) => this.#link.goaway(m.retryAfterMs));
     on(control.novaGroups, (m) => (this.#givenGroups = m.groups));
     on(control.novaSubscribed, (m) => this.#topics.subscribed(m));
@@ -140,12 +152,12 @@ export class Client {
 
   /** Calls handler for every event of that kind. */
   on<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle {
-    return this.#on(event, handler);
+    return this.#inbox.on(event, handler);
   }
 
   /** Calls handler for the next event of that kind only. */
   once<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle {
-    return this.#on(event, handler, true);
+    return this.#inbox.on(event, handler, true);
   }
 
   /** Takes a handler away, or all handlers of that event. */
@@ -202,14 +214,14 @@ export class Client {
     checkName("group", group);
     this.#open();
     this.#ownGroups.add(group);
-    this.#tell(`g${group}`, control.joinGroup, { group });
+    this.#join(group);
   }
 
   /** Leaves a server-side group. */
   leaveGroup(group: string): void {
     this.#ownGroups.delete(group);
     this.#givenGroups = this.#givenGroups.filter((g) => g !== group);
-    this.#tell(`g${group}`, control.leaveGroup, { group });
+    this.#told.tell(`g${group}`, control.leaveGroup, { group });
   }
 
   /**
@@ -245,11 +257,6 @@ export class Client {
     return this.#notices.add("onRecovered", listener);
   }
 
-  #on<T>(event: EventDescriptor<T>, handler: Handler<T>, once = false): Handle {
-    this.#inbox.know(event);
-    return this.#inbox.handlers.add(event.id, handler, once);
-  }
-
   #open(): void {
     if (this.status.state === "closed") throw new NovaError("failed_precondition", "the client is closed");
   }
@@ -263,12 +270,8 @@ export class Client {
     this.#link.send(encode(this.#writer, event, value));
   }
 
-  /** Tells the server about a topic or group, now or when it goes on. */
-  #tell<T>(key: string, event: EventDescriptor<T>, value: T): void {
-    const frame = encode(this.#writer, event, value);
-    this.#told.delete(key); // the newest comes last
-    this.#told.set(key, { frame, at: Date.now() });
-    if (this.#ready) this.#link.send(frame);
+  #join(group: string): void {
+    this.#told.tell(`g${group}`, control.joinGroup, { group });
   }
 
   #ask(): void {
@@ -277,15 +280,8 @@ export class Client {
     this.#asked.clear();
   }
 
-  #opened(): void {
-    const caps = [SESSION, TOPICS, ...(this.#schema ? [this.#schema] : [])];
-    const lastSeq = this.#inbox.lastSeq;
-    this.#resuming = lastSeq > 0;
-    this.#control(control.hello, { version: 2, caps, lastSeq });
-  }
-
   #hello(m: control.Hello): void {
-    if (m.version !== 2) return this.#link.finish(`wire version mismatch: the server has ${m.version}, want 2`, 1002);
+    if (m.version !== 2) return this.#link.finish(`wire version mismatch: ${m.version}, want 2`, 1002);
     this.#positions = m.caps.includes(TOPICS);
     const own = this.#schema;
     const theirs = m.caps.find((cap) => cap.startsWith("schema/"));
@@ -310,89 +306,66 @@ export class Client {
     if (had) this.#notify("onRecovered", false);
   }
 
-  /** The answer to attach, or the word that the session has changed. */
-  #attached(m: control.Session): void {
+  /** The answer to attach, or the word that the session has changed; false when it cannot be. */
+  #attached(m: control.Session): boolean {
     const s = this.#session;
     const again = s.attached;
     const had = s.name;
-    if (!s.on) return;
-    if (!s.attach(m) || (m.recovered && !again && !this.#queue.ack(m.received))) return this.#violation("impossible nova.session");
+    if (!s.on) return true;
+    if (!s.attach(m) || (m.recovered && !again && !this.#queue.ack(m.received))) return false;
     this.#id = m.clientId;
     if (!again) this.#link.limit(m.rate, m.burst);
     if (!m.recovered) this.#begin(m.received);
-    else if (!again) {
-      this.#topics.recovered();
-      for (const { frame } of this.#told.values()) this.#link.send(frame);
-    }
+    else if (!again) this.#topics.recovered();
     if (!again || !m.recovered) this.#start(m.heartbeatMs, m.maxMessage);
     if (had) this.#notify("onRecovered", m.recovered);
+    return true;
   }
 
   /** A session begins, or a connection without one: nothing of the one before counts. */
   #begin(received = 0): void {
-    this.#ready = true;
+    this.#ready = false; // what is told goes in #start
     this.#queue.renew(received);
     this.#givenGroups = this.#welcomeGroups;
     this.#told.clear();
     this.#topics.restore(this.#positions);
-    for (const group of this.#ownGroups) this.#tell(`g${group}`, control.joinGroup, { group });
+    for (const group of this.#ownGroups) this.#join(group);
   }
 
   /** The connection takes what waits. */
   #start(heartbeatMs: number, largest: number): void {
     this.#ready = true;
+    this.#told.again();
     this.#ask();
     this.#queue.start(this.#session.on, largest);
     this.#link.welcomed(heartbeatMs);
   }
 
-  #gap({ topic, from, to, reason }: control.Gap): void {
+  /** Takes the word of what will not come; false when it cannot be. */
+  #gap({ topic, from, to, reason }: control.Gap): boolean {
     const s = this.#session;
     const why = REASONS[reason] ?? "lost";
-    if (topic !== "") return this.#topics.gap({ topic, from, to, reason: why });
-    if (!s.attached) return;
     const next = s.last + 1;
-    if (!s.push(from, to)) return this.#violation("nova.gap out of order");
-    this.#missing({ from: next, to, reason: why });
-    s.delivered();
+    if (!countable(from, to) || to < from) return !s.on;
+    if (topic !== "") this.#topics.gap({ topic, from, to, reason: why });
+    else if (s.attached) {
+      if (!s.push(from, to)) return false;
+      this.#missing({ from: next, to, reason: why });
+      s.delivered();
+    }
+    return true;
   }
 
   #missing(gap: Hole): void {
     if (gap.reason !== "superseded") this.#notify("onGap", gap);
   }
 
-  #pong(m: control.Pong): void {
-    this.#rttMs = Math.max(0, Date.now() - m.ts);
-    for (const [key, { at }] of this.#told) if (at < m.ts) this.#told.delete(key);
-  }
-
-  #resumed(m: control.Resumed): void {
-    if (this.#resuming) this.#notify("onRecovered", m.ok);
-    else this.#inbox.resumed(m.ok);
-    this.#resuming = false;
-  }
-
-  #violation(what: string): void {
-    this.#link.finish(`the server broke the protocol: ${what}`, 1002);
-  }
-
-  #lost(): void {
-    this.#ready = false;
-    this.#session.lost();
-    this.#inbox.lost();
-  }
-
-  #changed(status: Status): void {
-    if (status.state === "closed") this.#queue.clear(`the client is closed: ${status.reason ?? ""}`);
-    this.#notify("onStatus", status);
-  }
-
   #notify(name: string, value: unknown): void {
-    this.#notices.dispatch(name, value, undefined, false, (cause) => this.#report(threw(`listener of ${name}`, cause)));
+    this.#notices.dispatch(name, value, (cause) => this.#report(threw(`listener of ${name}`, cause)));
   }
 
   #report(e: NovaError): void {
-    if (this.#notices.wants("onError")) this.#notices.dispatch("onError", e, undefined, false, (cause) => console.error(cause));
+    if (this.#notices.wants("onError")) this.#notices.dispatch("onError", e, (cause) => console.error(cause));
     else console.error(e);
   }
 }

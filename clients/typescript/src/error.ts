@@ -39,8 +39,8 @@ export interface ErrorContext {
 /** The one error type of the client. */
 export class NovaError extends Error {
   override readonly name = "NovaError";
-  readonly event: string | undefined;
-  readonly topic: string | undefined;
+  declare readonly event: string | undefined;
+  declare readonly topic: string | undefined;
 
   constructor(readonly code: Code, message: string, context: ErrorContext = {}) {
     super(message, context); // takes its cause only
@@ -56,5 +56,5 @@ export function reasonOf(cause: unknown): string {
 
 /** An error of the application's code, which must not disturb others. */
 export function threw(what: string, cause: unknown, event?: string): NovaError {
-  return new NovaError("internal", `a ${what} threw: ${String(cause)}`, { event: event || undefined, cause });
+  return new NovaError("internal", `a ${what} threw: ${String(cause)}`, { event, cause });
 }

@@ -59,7 +59,7 @@ export class Handlers {
 
   /** Removes every handler. */
   clear(): void {
-    for (const key of [...this.#byKey.keys()]) this.off(key);
+    for (const key of this.#byKey.keys()) this.off(key);
   }
 
   /** Reports whether anyone would be called. */
@@ -68,7 +68,7 @@ export class Handlers {
   }
 
   /** Calls the handlers of a key in the order they were added, then, with any, those of every event. */
-  dispatch(key: Key, value: unknown, meta: Meta | undefined, any: boolean, thrown: Thrown): void {
+  dispatch(key: Key, value: unknown, thrown: Thrown, meta?: Meta, any = false): void {
     const rest = any ? this.#list(ANY) : NONE;
     for (const list of [this.#list(key), rest]) {
       for (const entry of list) {

@@ -1,3 +1,8 @@
+/** A time that the server asks for in ms, at least `least`; a bad one keeps nobody away for longer than 10 min. */
+export function bounded(ms: number, least: number): number {
+  return Math.min(Math.max(ms, least), 600_000);
+}
+
 /** When a silent connection counts as dead. */
 export interface HeartbeatOptions {
   /** Time between two pings in ms. Default what the server says, else 15,000. */
@@ -34,7 +39,7 @@ export class Heartbeat {
 
   /** @param serverMs the server's wish for the interval in ms, 0 = none; the option wins */
   start(serverMs: number): void {
-    this.#intervalMs = this.#options.intervalMs ?? (serverMs > 0 ? Math.max(serverMs, 1_000) : 15_000);
+    this.#intervalMs = this.#options.intervalMs ?? (serverMs > 0 ? bounded(serverMs, 1_000) : 15_000);
     this.#heard = true;
     this.#missed = 0;
     this.#wait(this.#intervalMs, false);

@@ -2,11 +2,11 @@ import { NovaError, reasonOf, threw } from "./error.js";
 import { GapGate } from "./gate.js";
 import type { Gap } from "./gate.js";
 import { ANY, Handlers } from "./handlers.js";
-import type { Meta } from "./handlers.js";
+import type { Handle, Handler, Meta } from "./handlers.js";
 import type { Options } from "./options.js";
 import type { Session } from "./session.js";
 import type { Topic, Topics } from "./topic.js";
-import { FrameError, Reader, parseHeader, parseTrailer } from "./wire/index.js";
+import { Reader, parseHeader, parseTrailer } from "./wire/index.js";
 import type { EventDescriptor, Header } from "./wire/index.js";
 
 /** Counters of received frames. */
@@ -37,8 +37,10 @@ export class Inbox {
   readonly stats: Stats = { frames: 0, bytes: 0, undecodable: 0, unknown: 0, stale: 0 };
   readonly #gate: GapGate<Header>;
   readonly #known = new Map<number, EventDescriptor<any>>();
-  readonly #controls = new Map<number, { event: EventDescriptor<any>; handle: (m: any) => void }>();
+  readonly #controls = new Map<number, { event: EventDescriptor<any>; handle: (m: any) => unknown }>();
   readonly #reader: Reader;
+  /** Rounds what is too large for a number: who takes it judges. */
+  readonly #controlReader = new Reader(() => {});
   readonly #told = new Set<string>();
   /** Name of the event being decoded. */
   #decoding = "";
@@ -61,13 +63,19 @@ export class Inbox {
     return this.#gate.counter;
   }
 
+  /** Calls handler for every event of that kind, or only for the next. */
+  on<T>(event: EventDescriptor<T>, handler: Handler<T>, once = false): Handle {
+    this.know(event);
+    return this.handlers.add(event.id, handler, once);
+  }
+
   /** Makes an event decodable. */
   know(event: EventDescriptor<any>): void {
     this.#known.set(event.id, event);
   }
 
-  /** Handles a control event, which no application handler sees. */
-  control<T>(event: EventDescriptor<T>, handle: (m: T) => void): void {
+  /** Handles a control event, which no application handler sees; handle returns false when the server breaks the protocol. */
+  control<T>(event: EventDescriptor<T>, handle: (m: T) => unknown): void {
     this.#controls.set(event.id, { event, handle });
   }
 
@@ -100,7 +108,7 @@ export class Inbox {
     }
     const { seq } = frame;
     if (seq === 0) return this.#deliver(frame);
-    if (seq === Infinity) return this.#undecodable("", new FrameError("size", "delivery number beyond 2^53"));
+    if (seq === Infinity) return this.#undecodable("", "delivery number beyond 2^53");
     if (!this.#session.on) return this.#gate.push(seq, frame);
     if (!this.#session.attached) return;
     if (!this.#session.push(seq, seq)) return this.#events.violation(`delivery number ${seq} out of order`);
@@ -110,8 +118,11 @@ export class Inbox {
 
   #deliver(frame: Header): void {
     const control = this.#controls.get(frame.id);
-    if (control) this.#decode(control.event, frame, control.handle);
-    else this.#application(frame);
+    if (!control) return this.#application(frame);
+    const { event, handle } = control;
+    this.#decode(this.#controlReader, event, frame, (m) => {
+      if (handle(m) === false) this.#events.violation(`impossible ${event.name}`);
+    });
   }
 
   #application(frame: Header): void {
@@ -133,8 +144,8 @@ export class Inbox {
     const any = !event.internal;
     const all = [this.handlers, ...this.#topics.audience(topic)];
     if (!all.some((h) => h.wants(id)) && !(any && this.handlers.wants(ANY))) return;
-    this.#decode(event, frame, (value) => {
-      for (const h of all) h.dispatch(id, value, meta, any && h === this.handlers, (cause) => this.#threw(event.name, cause));
+    this.#decode(this.#reader, event, frame, (value) => {
+      for (const h of all) h.dispatch(id, value, (cause) => this.#threw(event.name, cause), meta, any && h === this.handlers);
     });
   }
 
@@ -142,14 +153,14 @@ export class Inbox {
     this.stats.unknown++;
     const raw = new Uint8Array(view.buffer.slice(view.byteOffset + start, view.byteOffset + end));
     this.once(`id ${id}`, () => new NovaError("unimplemented", `unknown event id 0x${id.toString(16)}; is this schema older than the server's?`));
-    this.handlers.dispatch(ANY, undefined, { ...meta, raw }, false, (cause) => this.#threw("", cause));
+    this.handlers.dispatch(ANY, undefined, (cause) => this.#threw(undefined, cause), { ...meta, raw });
   }
 
-  #decode<T>(event: EventDescriptor<T>, { view, start, end }: Header, then: (value: T) => void): void {
+  #decode<T>(reader: Reader, event: EventDescriptor<T>, { view, start, end }: Header, then: (value: T) => void): void {
     let value: T;
     this.#decoding = event.name;
     try {
-      value = this.#reader.payload(view, start, end, event.table);
+      value = reader.payload(view, start, end, event.table);
     } catch (cause) {
       return this.#undecodable(event.name, cause);
     }
@@ -168,7 +179,7 @@ export class Inbox {
     this.#events.error(new NovaError("invalid", where + reasonOf(cause), { event: event || undefined, cause }));
   }
 
-  #threw(event: string, cause: unknown): void {
-    this.#events.error(threw(`handler of ${event || "onAny"}`, cause, event));
+  #threw(event: string | undefined, cause: unknown): void {
+    this.#events.error(threw(`handler of ${event ?? "onAny"}`, cause, event));
   }
 }

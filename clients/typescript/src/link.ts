@@ -1,7 +1,7 @@
 import { Backoff } from "./backoff.js";
 import { describe, judge } from "./closecode.js";
 import { NovaError } from "./error.js";
-import { Heartbeat } from "./heartbeat.js";
+import { Heartbeat, bounded } from "./heartbeat.js";
 import { socketUrl, webSocketOf } from "./options.js";
 import type { Options } from "./options.js";
 import { Pace } from "./pace.js";
@@ -51,7 +51,7 @@ export class Link {
   #renewed = false;
   #hurried = false;
   /** The server asked to stay away so long, in ms. */
-  #away: number | undefined;
+  #away = 0;
 
   readonly #options: Options;
   readonly #events: LinkEvents;
@@ -100,13 +100,13 @@ export class Link {
     if (this.#current.state === "idle" || this.#current.state === "closed") return;
     const reason = "paused by the client";
     this.#end(KEEP, reason);
-    this.#away = undefined;
+    this.#away = 0;
     this.#set({ state: "idle", reason });
   }
 
-  /** The server will close: the next attempt starts exactly so much later. */
+  /** The server will close: the next attempt starts exactly so much later, within 10 min. */
   goaway(ms: number): void {
-    this.#away = Math.min(ms, 2 ** 31 - 1); // more is at once to setTimeout
+    this.#away = bounded(ms, 1);
   }
 
   /**
@@ -140,12 +140,12 @@ export class Link {
           this.#opened = true;
           this.#events.open();
         },
-        frame: (view) => {
+        message: (data) => {
           if (attempt !== this.#attempt) return;
           this.#heartbeat.alive();
-          this.#events.frame(view);
+          if (typeof data === "string") this.#events.error(new NovaError("invalid", "the server sent a text message"));
+          else this.#events.frame(new DataView(data));
         },
-        text: () => this.#events.error(new NovaError("invalid", "the server sent a text message")),
         close: (code, reason) => this.#closed(code, reason),
       });
     } catch (cause) {
@@ -178,9 +178,9 @@ export class Link {
   }
 
   #retry(usual: number, reason: string, code?: number): void {
-    const delay = this.#away ?? usual;
-    this.#hurried ||= this.#away !== undefined;
-    this.#away = undefined;
+    const delay = this.#away || usual;
+    this.#hurried ||= !!this.#away;
+    this.#away = 0;
     this.#timer = setTimeout(() => void this.#dial(), delay);
     this.#set({ state: "reconnecting", reason, code, attempt: this.#backoff.attempt, retryInMs: delay });
   }
@@ -218,7 +218,7 @@ export class Link {
   #wake(): void {
     if (this.#current.state === "connected") return this.#heartbeat.probe();
     // Only who waits to reconnect has a delay.
-    if (this.#socket || this.#hurried || (this.#current.retryInMs ?? 0) < 1000) return;
+    if (this.#socket || this.#hurried || !(this.#current.retryInMs! >= 1000)) return;
     this.#hurried = true; // once until the next welcome: wake-ups must not defeat the delays
     clearTimeout(this.#timer);
     void this.#dial();
@@ -231,6 +231,5 @@ export class Link {
 }
 
 function base64url(text: string): string {
-  const coded = btoa(String.fromCharCode(...utf8(text)));
-  return coded.replace(/[+/=]/g, (c) => ({ "+": "-", "/": "_" })[c] ?? "");
+  return btoa(String.fromCharCode(...utf8(text))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

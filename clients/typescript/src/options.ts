@@ -62,7 +62,7 @@ export function socketUrl(url: string | URL): string {
     parsed.protocol = parsed.protocol.replace("http", "ws");
   } catch {}
   if (!parsed || !/^wss?:$/.test(parsed.protocol)) {
-    throw new NovaError("invalid", `"${url}" is not a URL with ws, wss, http or https, like ws://localhost:3000/ws`);
+    throw new NovaError("invalid", `"${url}" is not a ws, wss, http or https URL`);
   }
   parsed.hash = "";
   parsed.searchParams.set("nova", "2");

@@ -1,5 +1,6 @@
 import { NovaError } from "./error.js";
 import type { Code } from "./error.js";
+import { countable } from "./session.js";
 import { stamp } from "./wire/index.js";
 
 /** Bounds of what waits for a connection or an acknowledgement. */
@@ -75,7 +76,7 @@ export class SendQueue {
    */
   start(numbered: boolean, largest: number): void {
     this.#numbered = numbered;
-    this.#largest = largest || Infinity;
+    this.#largest = largest > 0 ? largest : Infinity;
     this.#sent = 0;
     this.flush();
   }
@@ -83,7 +84,7 @@ export class SendQueue {
   /** The server has everything up to seq; false when it cannot. */
   ack(seq: number): boolean {
     const n = seq - this.#acked;
-    if (n > this.#tried) return false;
+    if (!countable(seq) || n > this.#tried) return false;
     for (let i = 0; i < n; i++) this.#entries[i]!.done();
     if (n > 0) {
       this.#drop(0, n);

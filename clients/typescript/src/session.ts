@@ -5,6 +5,11 @@ const ACK_EVERY = 64;
 /** Otherwise they are so long after the first of them, in ms. */
 const ACK_MS = 2_000;
 
+/** Reports whether numbers and offsets can be so: whole, 0 to 2^53−1. */
+export function countable(...numbers: number[]): boolean {
+  return numbers.every((n) => Number.isSafeInteger(n) && n >= 0);
+}
+
 /**
  * The client's side of session/1: the word for the session, which stays in
  * memory, and the gate for numbers. The server declares every hole in its place,
@@ -43,7 +48,7 @@ export class Session {
   attach(m: control.Session): boolean {
     const next = this.last + 1;
     // A later word that the stream goes on may have overtaken numbered frames.
-    if (!(m.nextSeq > 0) || (m.recovered && !this.attached && (this.name === "" || m.nextSeq !== next))) return false;
+    if (!countable(m.nextSeq - 1, m.nextSeq, m.received) || (m.recovered && !this.attached && (!this.name || m.nextSeq !== next))) return false;
     if (!m.recovered) this.last = m.nextSeq - 1;
     this.name = m.session;
     return (this.attached = true);

@@ -6,10 +6,9 @@ const START = /* #__PURE__ */ fractions(8, 1 / 2);
 
 /** First 8 bytes of SHA-256 of data, as a little-endian number. */
 export function sha256Head(data: Uint8Array): bigint {
-  const length = (data.length + 72) >> 6 << 6;
+  const length = (data.length + 72) & -64;
   const bytes = new Uint8Array(length);
-  bytes.set(data);
-  bytes[data.length] = 0x80;
+  bytes.set([...data, 0x80]);
   const view = new DataView(bytes.buffer);
   view.setUint32(length - 4, data.length * 8);
   let state = START;
@@ -21,8 +20,8 @@ export function sha256Head(data: Uint8Array): bigint {
         ? view.getInt32(at + 4 * i)
         : (w[i - 16]! + mix(w[i - 15]!, 7, 18, 3, true) + w[i - 7]! + mix(w[i - 2]!, 17, 19, 10, true)) | 0;
       const [a, b, c, d, e, f, g, h] = state as [number, number, number, number, number, number, number, number];
-      const t = h + mix(e, 6, 11, 25) + ((e & f) ^ (~e & g)) + ROUNDS[i]! + w[i]!;
-      state = [(t + mix(a, 2, 13, 22) + ((a & b) ^ (a & c) ^ (b & c))) | 0, a, b, c, (d + t) | 0, e, f, g];
+      const t = h + mix(e, 6, 11, 25) + (g ^ (e & (f ^ g))) + ROUNDS[i]! + w[i]!;
+      state = [(t + mix(a, 2, 13, 22) + ((a & b) | (c & (a | b)))) | 0, a, b, c, (d + t) | 0, e, f, g];
     }
     state = state.map((x, i) => (x + before[i]!) | 0);
   }

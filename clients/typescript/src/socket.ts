@@ -19,9 +19,7 @@ export type WebSocketClass = new (url: string, protocols?: string[]) => WebSocke
 /** What happens on a socket. After close (either way) nothing more is called. */
 export interface SocketEvents {
   open(): void;
-  frame(view: DataView): void;
-  /** A text message: nothing the protocol knows. */
-  text(): void;
+  message(data: string | ArrayBuffer): void;
   close(code: number, reason: string): void;
 }
 
@@ -36,10 +34,7 @@ export class Socket {
     this.#ws = ws;
     ws.binaryType = "arraybuffer";
     ws.onopen = () => events.open();
-    ws.onmessage = (ev: { data: string | ArrayBuffer }) => {
-      if (typeof ev.data === "string") events.text();
-      else events.frame(new DataView(ev.data));
-    };
+    ws.onmessage = (ev: { data: string | ArrayBuffer }) => events.message(ev.data);
     ws.onclose = (ev: { code: number; reason: string }) => {
       this.#detach();
       events.close(ev.code, ev.reason);

@@ -4,7 +4,9 @@ import { NovaError, codeOf } from "./error.js";
 import type { Hole } from "./gate.js";
 import { Handlers } from "./handlers.js";
 import type { Handle, Handler } from "./handlers.js";
+import { countable } from "./session.js";
 import { sha256Head } from "./sha256.js";
+import type { Told } from "./told.js";
 import type { EventDescriptor } from "./wire/index.js";
 import { utf8 } from "./wire/text.js";
 
@@ -52,10 +54,6 @@ export interface Subscription {
 
 /** What the topics need from their client. */
 export interface TopicEvents {
-  /** Tells the server about a topic. */
-  tell<T>(topic: string, event: EventDescriptor<T>, value: T): void;
-  /** The server has answered a join. */
-  answered(topic: string): void;
   gap(gap: Hole): void;
   /** An event is handled: make it decodable. */
   know(event: EventDescriptor<any>): void;
@@ -72,6 +70,10 @@ export interface Topic {
   readonly members: Set<Handlers>;
   /** Request under way or answered last. */
   id: number;
+  /** It is under way. */
+  asking?: boolean;
+  /** The server put us there while we were leaving: not asked for again. */
+  doubtful?: boolean;
   position?: { epoch: string; offset: number } | undefined;
   recovered: boolean;
   /** What trailers call it; undefined until the server has answered. */
@@ -82,27 +84,33 @@ export interface Topic {
 export class Topics {
   readonly #byName = new Map<string, Topic>();
   readonly #byRef = new Map<bigint, Topic>();
-  #everyone: readonly Handlers[] = [];
+  /** Handlers of all subscriptions. */
+  readonly #everyone = new Set<Handlers>();
   readonly #listed = new Set<Topic>();
   #lastId = 0;
   #positions = false;
 
+  readonly #told: Told;
   readonly #events: TopicEvents;
 
-  constructor(events: TopicEvents) {
+  constructor(told: Told, events: TopicEvents) {
+    this.#told = told;
     this.#events = events;
   }
 
   /** @throws NovaError invalid for a bad limit */
   subscribe(name: string, options: SubscribeOptions): Subscription {
     const { limit = 1 } = options;
-    if (!Number.isSafeInteger(limit) || limit < 1) throw new NovaError("invalid", `limit ${limit} is not a positive integer`, { topic: name });
+    if (!countable(limit - 1, limit)) throw new NovaError("invalid", `limit ${limit} is not a positive integer`, { topic: name });
+    // Where only the server put us we ask all the same: it may since have read
+    // that we left. What comes before the answer is not for this subscription.
     const known = this.#byName.get(name);
-    const topic = known ?? this.#add(name, options);
+    const topic = known?.members.size ? known : newTopic(name, options);
+    this.#byName.set(name, topic);
     const handlers = new Handlers();
     topic.members.add(handlers);
-    this.#gather();
-    if (!known) this.#join(topic);
+    this.#everyone.add(handlers);
+    if (topic !== known) this.#join(topic);
     return {
       topic: name,
       get position() {
@@ -122,7 +130,7 @@ export class Topics {
   #close(topic: Topic, handlers: Handlers): void {
     if (!topic.members.delete(handlers)) return;
     handlers.clear();
-    this.#gather();
+    this.#everyone.delete(handlers);
     if (topic.members.size === 0 && this.#byName.get(topic.name) === topic) this.leave(topic.name);
   }
 
@@ -137,8 +145,13 @@ export class Topics {
   /** What attach lists, should the session be lost: the positions known. It cannot tell a limit. */
   cursors(): Cursor[] {
     this.#listed.clear();
-    for (const topic of this.#byName.values()) if (topic.position && !topic.limit) this.#listed.add(topic);
+    for (const topic of this.#byName.values()) if (topic.position && !topic.limit && !topic.doubtful) this.#listed.add(topic);
     return [...this.#listed].map((t) => ({ topic: t.name, ...t.position! }));
+  }
+
+  /** The connection is gone: nobody answers for what was listed. */
+  lost(): void {
+    this.#listed.clear();
   }
 
   /** The session goes on: what was listed does not matter, nothing was missed. */
@@ -152,8 +165,9 @@ export class Topics {
     this.#positions = positions;
     this.#byRef.clear();
     for (const topic of this.#listed) if (this.#byName.get(topic.name) !== topic) this.#leave(topic.name);
-    for (const topic of [...this.#byName.values()]) {
+    for (const topic of this.#byName.values()) {
       topic.ref = undefined;
+      topic.asking = false;
       if (this.#listed.has(topic)) topic.id = 0;
       else if (topic.members.size === 0) this.#forget(topic);
       else this.#join(topic);
@@ -179,39 +193,48 @@ export class Topics {
     return true;
   }
 
-  subscribed(m: TopicSubscribed): void {
-    let topic = this.#byName.get(m.topic);
-    if (m.id !== 0 && topic?.id !== m.id) return; // an answer to what was left meanwhile
-    topic ??= this.#add(m.topic, {});
-    const { epoch } = m;
+  /** Takes the server's word that a topic is joined; false when it cannot be. */
+  subscribed(m: TopicSubscribed): boolean {
+    const { id, topic: name, epoch, offset } = m;
+    if (!countable(offset)) return false;
+    const known = this.#byName.get(name);
+    if (id !== 0 && known?.id !== id) return true; // an answer to what was left meanwhile
+    const leaving = id === 0 && this.#told.has(`-${name}`);
+    // What crosses our leave speaks of the time before the request that followed.
+    const topic = known && !(known.asking && leaving) ? known : newTopic(name);
+    topic.doubtful = leaving;
+    if (!known) this.#byName.set(name, topic);
     const old = topic.position;
     // A request repeated in doubt is answered twice, and may speak of an earlier place.
-    const again = topic.ref && m.id !== 0 && old?.epoch === epoch;
+    const same = old?.epoch === epoch;
+    const again = same && id !== 0 && !topic.asking;
     this.#byRef.delete(topic.ref!);
-    topic.ref = refOf(epoch, m.topic);
-    const at = { epoch, offset: again ? Math.max(m.offset, old.offset) : m.offset };
-    topic.position = at;
+    topic.ref = refOf(epoch, name);
+    topic.position = { epoch, offset: again ? Math.max(offset, old.offset) : offset };
     topic.recovered = m.recovered;
     this.#byRef.set(topic.ref, topic);
-    if (m.id !== 0) this.#events.answered(m.topic);
-    if (!old || m.recovered || again) return;
-    const same = old.epoch === epoch;
-    if (same && old.offset === at.offset) return;
-    this.#events.gap({ topic: m.topic, from: old.offset + 1, to: same && at.offset > old.offset ? at.offset : undefined, reason: "lost" });
+    if (id !== 0) {
+      topic.asking = false;
+      this.#settle(name);
+    }
+    if (old && !m.recovered && !again && !(same && old.offset === offset)) {
+      this.#events.gap({ topic: name, from: old.offset + 1, to: same && offset > old.offset ? offset : undefined, reason: "lost" });
+    }
+    return true;
   }
 
   rejected(m: TopicRejected): void {
     const topic = this.#byName.get(m.topic);
     if (topic?.id === m.id) {
       this.#forget(topic);
-      this.#events.answered(m.topic);
+      this.#settle(m.topic);
     }
     this.#tell(m, m.topic ? `topic ${m.topic}` : `group ${m.group}`, "refused");
   }
 
   unsubscribed(m: TopicUnsubscribed): void {
     const topic = this.#byName.get(m.topic);
-    if (!topic?.ref) return; // it speaks of the time before our request
+    if (!topic?.ref || topic.asking) return; // it speaks of the time before our request
     this.#forget(topic);
     if (m.code !== 0) this.#tell(m, `topic ${m.topic}`, "left by the server");
   }
@@ -229,34 +252,36 @@ export class Topics {
     this.#events.gap({ ...gap, from });
   }
 
-  #add(name: string, { from, limit = 0 }: SubscribeOptions): Topic {
-    const position = typeof from === "object" ? { ...from } : undefined;
-    const topic: Topic = { name, live: from === "live", limit, position, members: new Set(), id: 0, recovered: false };
-    this.#byName.set(name, topic);
-    return topic;
-  }
-
   #join(topic: Topic): void {
     const { name } = topic;
-    if (!this.#positions) return this.#events.tell(name, subscribe, { topic: name });
+    const key = `+${name}`;
+    if (!this.#positions) return this.#told.tell(key, subscribe, { topic: name });
+    topic.asking = true;
     topic.id = ++this.#lastId;
     const at = topic.position ?? { epoch: "", offset: topic.live ? -1 : 0 };
-    this.#events.tell(name, novaSubscribe, { id: topic.id, topic: name, ...at, limit: topic.limit });
+    this.#told.tell(key, novaSubscribe, { id: topic.id, topic: name, ...at, limit: topic.limit });
   }
 
   #leave(topic: string): void {
-    this.#events.tell(topic, unsubscribe, { topic });
+    this.#settle(topic);
+    this.#told.tell(`-${topic}`, unsubscribe, { topic });
   }
 
-  #gather(): void {
-    this.#everyone = [...this.#byName.values()].flatMap((t) => [...t.members]);
+  /** Whether the server has read what was told before does not matter any more. */
+  #settle(name: string): void {
+    for (const sign of "+-") this.#told.delete(sign + name);
   }
 
   #forget(topic: Topic): void {
-    if (this.#byName.get(topic.name) === topic) this.#byName.delete(topic.name);
-    this.#gather();
-    if (this.#byRef.get(topic.ref!) === topic) this.#byRef.delete(topic.ref!);
+    this.#byName.delete(topic.name);
+    for (const handlers of topic.members) this.#everyone.delete(handlers);
+    this.#byRef.delete(topic.ref!);
   }
+}
+
+function newTopic(name: string, { from, limit = 0 }: SubscribeOptions = {}): Topic {
+  const position = typeof from === "object" ? { ...from } : undefined;
+  return { name, live: from === "live", limit, position, members: new Set(), id: 0, recovered: false };
 }
 
 /** First 8 bytes of SHA-256(epoch, 0x00, topic), as they stand in a trailer. */

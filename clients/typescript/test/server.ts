@@ -45,6 +45,17 @@ export function decodeFrame(data: Uint8Array): Received {
   return { name: event.name, value: new Reader().payload(view, h.start, h.end, event.table), seq: h.seq };
 }
 
+/** In a frame made by tooLarge it stands for 2^60. */
+export const HUGE = 0x123456789abc;
+
+/** Encodes a frame with numbers that the client's own encoder refuses. */
+export function tooLarge<T>(event: EventDescriptor<T>, value: T, options: FrameOptions = {}): Uint8Array {
+  const frame = frameOf(event, value, options).slice();
+  const view = new DataView(frame.buffer);
+  for (let i = 0; i + 8 <= frame.length; i++) if (view.getBigInt64(i, true) === BigInt(HUGE)) view.setBigInt64(i, 2n ** 60n, true);
+  return frame;
+}
+
 /** The server's end of one connection. */
 export class Peer {
   readonly received: Received[] = [];

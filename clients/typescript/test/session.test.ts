@@ -2,6 +2,8 @@
 import { describe, expect, test } from "vitest";
 import * as control from "../src/control/index.js";
 import { mixed } from "./fixtures/market.js";
+import type { EventDescriptor } from "@ignex/nova-client";
+import { HUGE, tooLarge } from "./server.js";
 import type { Peer } from "./server.js";
 import { client, errors, gap, gaps, numbered, outcome, reach, recovered, say, seen, server, settled, start } from "./sessionharness.js";
 
@@ -123,6 +125,52 @@ describe("the gate", () => {
   const answer: control.Session = {
     session: "n1.x", clientId: "c", recovered: true, nextSeq: 1, missed: 0, received: 0, ttlMs: 1, heartbeatMs: 0, maxMessage: 0, rate: 0, burst: 0,
   };
+
+  const word = (id: number, offset: number): control.TopicSubscribed => ({ id, topic: "t", epoch: "e", offset, recovered: false, replayed: 0 });
+  const hole = (from: number, to: number, topic = "") => ({ topic, from, to, reason: 2 });
+
+  // Numbers that no session and no topic has: 1002 as in the Go client, whatever
+  // the application wants of its own integers, and no timer is left to fail.
+  test.each([
+    ["nova.gap to", control.novaGap, hole(1, HUGE)],
+    ["nova.gap from", control.novaGap, hole(HUGE, HUGE)],
+    ["nova.gap from", control.novaGap, hole(-1, 1)],
+    ["nova.gap that ends before it begins", control.novaGap, hole(1, 0)],
+    ["nova.gap to, of a topic", control.novaGap, hole(1, HUGE, "t")],
+    ["nova.gap from, of a topic", control.novaGap, hole(-5, 3, "t")],
+    ["nova.session next_seq", control.novaSession, { ...answer, recovered: false, nextSeq: HUGE }],
+    ["nova.session next_seq", control.novaSession, { ...answer, recovered: false, nextSeq: -1 }],
+    ["nova.session received", control.novaSession, { ...answer, recovered: false, received: HUGE }],
+    ["nova.session received", control.novaSession, { ...answer, recovered: false, received: -1 }],
+    ["nova.ack seq", control.novaAck, { seq: HUGE }],
+    ["nova.ack seq", control.novaAck, { seq: -1 }],
+    ["nova.subscribed offset", control.novaSubscribed, word(0, HUGE)],
+    ["nova.subscribed offset", control.novaSubscribed, word(0, -1)],
+  ] as [string, EventDescriptor<any>, object][])("impossible %s closes 1002: %#", async (_, event, value) => {
+    for (const int64 of ["warn", "error"] as const) {
+      start({ int64 });
+      const peer = await server.accept();
+      await peer.session();
+      await reach("connected");
+      peer.ws.send(tooLarge(event, value, event === control.novaSubscribed ? { seq: 1 } : {}));
+      expect((await peer.end()).code).toBe(1002);
+      expect(client.status).toMatchObject({ state: "closed", reason: `the server broke the protocol: impossible ${event.name}` });
+      expect([errors, gaps]).toEqual([[], []]);
+    }
+  });
+
+  test.each([HUGE, -1])("limits beyond reason are bounded, not believed: %d", async (n) => {
+    start();
+    const peer = await server.accept();
+    await peer.next(control.novaAttach);
+    peer.ws.send(tooLarge(control.novaSession, { ...answer, recovered: false, ttlMs: n, heartbeatMs: n, maxMessage: n, rate: n, burst: n, missed: n }));
+    const sent = say("a");
+    expect((await peer.take(mixed)).seq).toBe(1);
+    peer.send(control.novaAck, { seq: 1 });
+    await sent;
+    await settled(peer, 1);
+    expect(peer.received.filter((r) => r.name === "ping")).toHaveLength(1);
+  });
 
   test.each([
     ["recovered at another number", { recovered: true, nextSeq: 5 }],
@@ -284,6 +332,30 @@ describe("upstream", () => {
     client.close();
     expect([await sent, await late]).toEqual(["unknown_outcome", "cancelled"]);
   });
+});
+
+test("max_message: a larger frame is refused, when it is sent and when it waited for the connection; others go", async () => {
+  start();
+  const long = "x".repeat(2000);
+  const waited = [say(long), say("a")].map(outcome);
+  const peer = await server.accept();
+  await peer.session({ maxMessage: 1000 });
+  expect((await peer.take(mixed)).seq).toBe(1);
+  expect(await outcome(say(long))).toBe("invalid");
+  peer.send(control.novaAck, { seq: 1 });
+  expect(await Promise.all(waited)).toEqual(["invalid", "ok"]);
+  expect(peer.received.filter((r) => r.name === "mixed")).toEqual([]);
+});
+
+test.each([[-1, 1], [0, 1], [HUGE, 600_000]])("goaway with retry_after_ms %d: %d ms", async (asked, delay) => {
+  start();
+  const peer = await server.accept();
+  await peer.session();
+  await reach("connected");
+  peer.ws.send(tooLarge(control.novaGoaway, { reason: "draining", retryAfterMs: asked }));
+  peer.ws.close(1012, "service restart");
+  await reach("reconnecting");
+  expect(client.status).toMatchObject({ retryInMs: delay, code: 1012 });
 });
 
 test("goaway: the next attempt starts after exactly what the server asks, once", async () => {

@@ -66,6 +66,92 @@ describe("topics and groups over sessions", () => {
     expect(seen).toEqual([2]);
   });
 
+  test("recovered: a leave and the join after it are told again, in this order, until the join is answered", async () => {
+    start();
+    const sub = client.subscribe("t");
+    let peer = await server.accept();
+    await peer.session();
+    answerFor(peer, (await peer.next(control.novaSubscribe)).id, "t", 5, 1);
+    await settled(peer, 2);
+    peer.ws.terminate(); // what follows is never read
+    sub.close();
+    client.subscribe("t");
+    peer = await server.accept();
+    await peer.session({ recovered: true, nextSeq: 3 });
+    const { id, ...request } = await peer.next(control.novaSubscribe);
+    expect(request).toEqual({ topic: "t", epoch: "", offset: 0, limit: 0 });
+    await peer.next(control.ping);
+    expect(peer.received.map((r) => r.name)).toEqual(["hello", "unsubscribe"]); // before the subscribe: taken in order
+    answerFor(peer, id, "t", 0, 3);
+    event(peer, "t", 1, 4);
+    await settled(peer, 5);
+    expect([seen, gaps]).toEqual([[4], []]);
+    peer.ws.terminate();
+    peer = await server.accept();
+    await peer.session({ recovered: true, nextSeq: 6 });
+    await peer.next(control.ping);
+    expect(peer.received.map((r) => r.name)).toEqual(["hello"]);
+  });
+
+  test("a join by the server that crosses the leave: who subscribes again asks, from the beginning", async () => {
+    start();
+    let peer = await server.accept();
+    await peer.session();
+    const sub = client.subscribe("t");
+    answerFor(peer, (await peer.next(control.novaSubscribe)).id, "t", 0, 1);
+    await settled(peer, 2);
+    sub.close();
+    await peer.next(control.unsubscribe);
+    answerFor(peer, 0, "t", 5, 3);
+    event(peer, "t", 6, 4); // of the membership that was left: for nobody's subscription
+    await settled(peer, 5);
+    const got: number[] = [];
+    const again = client.subscribe("t");
+    again.on(quote, (_, meta) => got.push(meta.offset!));
+    const { id, ...request } = await peer.next(control.novaSubscribe);
+    expect(request).toEqual({ topic: "t", epoch: "", offset: 0, limit: 0 });
+    event(peer, "t", 7, 6);
+    answerFor(peer, 0, "t", 7, 7); // also of the time before the request
+    peer.send(control.novaUnsubscribed, { topic: "t", code: 7, message: "" }, { seq: 8 });
+    answerFor(peer, id, "t", 4, 9);
+    for (const [offset, seq] of [[5, 10], [6, 11], [7, 12], [8, 13]] as const) event(peer, "t", offset, seq);
+    await settled(peer, 14);
+    expect([got, gaps, errors, again.position]).toEqual([[5, 6, 7, 8], [], [], { epoch: "e", offset: 8 }]);
+  });
+
+  test("a topic that the server put us in while we left it is not asked for in a new session", async () => {
+    start();
+    let peer = await server.accept();
+    await peer.session();
+    const sub = client.subscribe("t");
+    answerFor(peer, (await peer.next(control.novaSubscribe)).id, "t", 0, 1);
+    answerFor(peer, 0, "vip", 3, 2);
+    await settled(peer, 3);
+    sub.close();
+    await peer.next(control.unsubscribe);
+    answerFor(peer, 0, "t", 5, 4);
+    await settled(peer, 5);
+    peer.ws.terminate();
+    peer = await server.accept();
+    expect((await peer.next(control.novaAttach)).topics).toEqual([{ topic: "vip", epoch: "e", offset: 3 }]);
+  });
+
+  test("topics of an attach without an answer are asked for from a server without sessions", async () => {
+    start();
+    client.subscribe("t");
+    let peer = await server.accept();
+    await peer.session();
+    answerFor(peer, (await peer.next(control.novaSubscribe)).id, "t", 0, 1);
+    await settled(peer, 2);
+    peer.ws.terminate();
+    peer = await server.accept();
+    expect((await peer.next(control.novaAttach)).topics).toHaveLength(1);
+    server.greet = (p) => p.welcome();
+    peer.ws.terminate();
+    peer = await server.accept();
+    expect((await peer.next(control.subscribe)).topic).toBe("t");
+  });
+
   test("not recovered: positions go in attach, others are joined, what was left meanwhile is left", async () => {
     start();
     const kept = client.subscribe("kept");

@@ -158,7 +158,8 @@ describe("attempts", () => {
   });
 
   test("jitter is full, after the cap", () => {
-    const backoff = new Backoff({}, () => 0.5);
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const backoff = new Backoff();
     expect(Array.from({ length: 9 }, () => backoff.next())).toEqual([125, 250, 500, 1000, 2000, 4000, 8000, 15000, 15000]);
   });
 

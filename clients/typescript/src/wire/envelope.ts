@@ -57,11 +57,11 @@ export function eventId(name: string): number {
 export function parseHeader(view: DataView): Header {
   const len = view.byteLength;
   if (len < HEADER_LEN + PREFIX_LEN) {
-    throw new FrameError("short", `frame is shorter than its header: ${len} bytes`);
+    throw new FrameError("short", `the frame is too short: ${len} bytes`);
   }
   const version = view.getUint8(0);
   if (version !== VERSION) {
-    throw new FrameError("version", `frame has another wire version: ${version}, want ${VERSION}`);
+    throw new FrameError("version", `wire version ${version}, want ${VERSION}`);
   }
   const flags = view.getUint8(5);
   const trailer = (flags & FLAG_TRAILER) !== 0;
@@ -69,7 +69,7 @@ export function parseHeader(view: DataView): Header {
   const size = view.getUint32(HEADER_LEN, true);
   const follow = end - HEADER_LEN - PREFIX_LEN;
   if (follow !== size) {
-    throw new FrameError("size", `the size prefix of the frame says ${size}, ${follow} bytes follow`);
+    throw new FrameError("size", `the size prefix is wrong: ${size}, ${follow} bytes follow`);
   }
   return {
     view,
@@ -88,8 +88,8 @@ export function parseTrailer(view: DataView, header: Header): Trailer {
 
 /** A u64 as a number; Infinity when a number cannot hold it exactly. */
 function safeUint64(view: DataView, at: number): number {
-  const high = view.getUint32(at + 4, true);
-  return high > 0x1fffff ? Infinity : high * 0x100000000 + view.getUint32(at, true);
+  const value = view.getUint32(at + 4, true) * 0x100000000 + view.getUint32(at, true);
+  return Number.isSafeInteger(value) ? value : Infinity;
 }
 
 /** Writes the envelope of an unnumbered frame at index `at`. */
@@ -97,14 +97,12 @@ export function putHeader(view: DataView, at: number, id: number): void {
   view.setUint8(at, VERSION);
   view.setUint32(at + 1, id, true);
   view.setUint8(at + 5, 0);
-  view.setUint32(at + 6, 0, true);
-  view.setUint32(at + 10, 0, true);
+  view.setFloat64(at + 6, 0); // eight zero bytes
 }
 
 /** Writes a delivery number into a frame in place, as a server does. */
 export function stamp(frame: Uint8Array, seq: number): void {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
   view.setUint8(5, view.getUint8(5) | FLAG_SEQ);
-  view.setUint32(6, seq >>> 0, true);
-  view.setUint32(10, Math.floor(seq / 0x100000000), true);
+  view.setBigUint64(6, BigInt(seq), true);
 }

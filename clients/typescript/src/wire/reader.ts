@@ -199,7 +199,7 @@ export class Reader {
     const vtable = pos - view.getInt32(pos, true);
     if (vtable < this.#start || vtable > this.#end - 4) this.#fail(name, OUTSIDE);
     const size = view.getUint16(vtable, true);
-    if (size < 4 || (size & 1) !== 0 || vtable + size > this.#end) this.#fail(name, "the vtable has a wrong size");
+    if (size < 4 || size & 1 || vtable + size > this.#end) this.#fail(name, "the vtable has a wrong size");
     this.#depth++;
     this.#pos = pos;
     this.#vtable = vtable;
@@ -224,13 +224,12 @@ export class Reader {
   }
 
   integer(at: number, name: FieldName): number {
-    const low = this.#view.getUint32(at, true);
-    const high = this.#view.getInt32(at + 4, true);
-    if (high > 0x1fffff || high < -0x200000 || (high === -0x200000 && low === 0)) {
+    const value = this.#view.getInt32(at + 4, true) * 0x100000000 + this.#view.getUint32(at, true);
+    if (!Number.isSafeInteger(value)) {
       if (!this.#onUnsafe) this.#fail(name, "the integer is beyond 2^53; declare the field as bigint");
       this.#onUnsafe(pathOf(this.#names, this.#indexes, this.#depth, this.#list, name));
     }
-    return high * 0x100000000 + low;
+    return value;
   }
 
   #fail(name: FieldName, reason: string): never {

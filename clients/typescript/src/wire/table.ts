@@ -53,8 +53,7 @@ export function defineFields<T>(text: string, inner?: Table<any>): Table<T> {
     });
   };
   const wide = /:int64/.test(text);
-  place(4, 8);
-  place(1, 8);
+  for (const size of [4, 1]) place(size, 8);
   if (wide) inline = 8;
   for (const size of [8, 4, 1]) place(size, Infinity);
   const args = (name: string, method: string) => (/^struct/.test(method) ? [inner, name] : [name]) as [string];

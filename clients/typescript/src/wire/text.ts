@@ -51,7 +51,7 @@ function ascii(view: DataView, at: number, end: number): string | undefined {
   let i = at;
   for (; i + 4 <= end; i += 4) {
     const four = view.getUint32(i, true);
-    if ((four & 0x80808080) !== 0) return undefined;
+    if (four & 0x80808080) return undefined;
     s += chr(four & 0x7f, (four >> 8) & 0x7f, (four >> 16) & 0x7f, four >> 24);
   }
   for (; i < end; i++) {
