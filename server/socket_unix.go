@@ -101,15 +101,15 @@ func (r *rawReader) readOnce(fd uintptr) bool {
 func writeFD(fd int, b, shared []byte) (n int, err error) {
 	for {
 		if len(shared) == 0 {
-			n, err = syscall.Write(fd, b)
+			n, err = send(fd, b)
 		} else {
-			n, err = unix.Writev(fd, [][]byte{b, shared})
+			n, err = unix.SendmsgBuffers(fd, [][]byte{b, shared}, nil, nil, unix.MSG_NOSIGNAL)
 		}
 		switch err {
 		case nil:
 			return n, nil
-		case syscall.EINTR:
-		case syscall.EAGAIN:
+		case unix.EINTR:
+		case unix.EAGAIN:
 			return 0, nil
 		default:
 			return 0, err
