@@ -34,10 +34,10 @@ type conn struct {
 
 	closing  atomic.Bool // a close frame is queued, by either side
 	code     atomic.Int32
-	byClient atomic.Bool // the client closed
-	dead     atomic.Bool // the socket is closed
-	flushing atomic.Bool // a flusher waits for the socket
-	paused   atomic.Bool // the reader waits for the hub or the writer
+	byClient atomic.Bool  // the client closed
+	dead     atomic.Bool  // the socket is closed
+	flushing atomic.Int32 // flushers: they wait for the socket, or are about to end
+	paused   atomic.Bool  // the reader waits for the hub or the writer
 
 	pinned    string       // client id given by authentication
 	nova      bool         // the client announced itself with ?nova=2

@@ -34,6 +34,17 @@ type rig struct {
 
 func newRig(t testing.TB, ho hub.Options, so server.Options) *rig {
 	t.Helper()
+	r := newQuietRig(t, ho, so)
+	mux := http.NewServeMux()
+	mux.Handle("/ws", r.srv)
+	mux.Handle("/", r.srv.Routes())
+	r.web = httptest.NewServer(mux)
+	return r
+}
+
+// newQuietRig is one without a listener, for peers at a pipe.
+func newQuietRig(t testing.TB, ho hub.Options, so server.Options) *rig {
+	t.Helper()
 	if ho.Schema == nil {
 		ho.Schema = market.Schema
 	}
@@ -45,10 +56,7 @@ func newRig(t testing.TB, ho hub.Options, so server.Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/ws", srv)
-	mux.Handle("/", srv.Routes())
-	r := &rig{t: t, hub: h, srv: srv, web: httptest.NewServer(mux)}
+	r := &rig{t: t, hub: h, srv: srv}
 	t.Cleanup(r.stop)
 	return r
 }
@@ -60,7 +68,9 @@ func (r *rig) stop() {
 	if err := r.hub.Close(ctx); err != nil {
 		r.t.Error(err)
 	}
-	r.web.Close()
+	if r.web != nil {
+		r.web.Close()
+	}
 }
 
 // rawPeer is a base-protocol client of the fewest lines: bytes it sends are the
@@ -131,7 +141,12 @@ func (r *rig) tryDial(query, header string) (*rawPeer, *http.Response) {
 // join connects, reads hello and welcome, and says hello.
 func (r *rig) join(query, header string, caps ...string) *rawPeer {
 	r.t.Helper()
-	p := r.dial(query, header)
+	return r.greet(r.dial(query, header), caps...)
+}
+
+// greet is the rest of join.
+func (r *rig) greet(p *rawPeer, caps ...string) *rawPeer {
+	r.t.Helper()
 	var hello control.Hello
 	p.control(control.HelloID, &hello)
 	if hello.Version != 2 || hello.LastSeq != 0 {

@@ -21,10 +21,14 @@ import (
 func (r *rig) attach(query, text string, last int64, topics ...control.Cursor) (*rawPeer, control.Session) {
 	r.t.Helper()
 	p := r.join("?nova=2"+query, "", "session/1", "topics/1")
-	p.send(&control.Attach{Session: text, LastSeq: last, Topics: topics})
-	var m control.Session
+	return p, p.attach(control.Attach{Session: text, LastSeq: last, Topics: topics})
+}
+
+func (p *rawPeer) attach(say control.Attach) (m control.Session) {
+	p.t.Helper()
+	p.send(&say)
 	p.control(control.SessionID, &m)
-	return p, m
+	return m
 }
 
 // data returns the next frame that is not an unnumbered word about groups.

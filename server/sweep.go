@@ -37,7 +37,7 @@ func (s *Server) sweep(ctx context.Context) {
 // check looks at one connection.
 func (c *conn) check(now time.Time, ping []byte) {
 	o := &c.server.options
-	if c.flushing.Load() && now.UnixMilli()-c.progress.Load() > o.WriteStall.Milliseconds() {
+	if c.flushing.Load() > 0 && now.UnixMilli()-c.progress.Load() > o.WriteStall.Milliseconds() {
 		if !c.closing.Swap(true) {
 			c.code.Store(1013)
 			c.server.metrics.closed(1013) // cannot be told: the socket takes nothing

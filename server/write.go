@@ -43,7 +43,7 @@ func (c *conn) Flush() {
 		}
 		if n < of {
 			c.session().Wrote(&c.cursor, n, of)
-			c.flushing.Store(true)
+			c.beginFlushing()
 			c.server.spawn(c.flusher)
 			return
 		}
@@ -56,6 +56,13 @@ func (c *conn) Flush() {
 func (c *conn) took(n int) {
 	c.server.metrics.sentBytes.Add(uint64(n))
 	c.progress.Store(c.server.tick.Load())
+}
+
+// beginFlushing counts a flusher in. Its time to make progress begins now: the socket
+// may have been idle for long.
+func (c *conn) beginFlushing() {
+	c.progress.Store(c.server.tick.Load())
+	c.flushing.Add(1)
 }
 
 // flusher writes the rest to a socket that took less than it was offered. While
@@ -80,7 +87,7 @@ func (c *conn) flusher() {
 		}
 		return true
 	})
-	c.flushing.Store(false)
+	c.flushing.Add(-1)
 	if err != nil {
 		c.cut()
 	}
@@ -100,9 +107,10 @@ func (c *conn) flushBlocking() {
 		writers.Put(w)
 		return
 	}
-	c.flushing.Store(true)
+	c.beginFlushing()
 	c.server.spawn(func() {
 		defer writers.Put(w)
+		defer c.flushing.Add(-1)
 		for b != nil {
 			began := time.Now()
 			n, err := c.net.Write(b)
@@ -120,6 +128,5 @@ func (c *conn) flushBlocking() {
 			b = c.session().Next(&c.cursor, n, n, w.buf[:0])
 			c.wake()
 		}
-		c.flushing.Store(false)
 	})
 }
