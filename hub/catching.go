@@ -19,6 +19,7 @@ type catching struct {
 	mu      sync.Mutex
 	queue   []*Session
 	workers int
+	busy    int           // workers that have a session
 	ring    chan struct{} // capacity 1: the dispatcher has something to do
 }
 
@@ -100,6 +101,7 @@ func (g *catching) next() (*Session, []*catchUp) {
 	g.queue = g.queue[1:]
 	ch := s.chase
 	ch.queued, ch.busy, ch.again = false, true, false
+	g.busy++
 	n := min(len(ch.list), catchUpsPerSession)
 	return s, append([]*catchUp(nil), ch.list[:n]...)
 }
@@ -108,6 +110,7 @@ func (g *catching) next() (*Session, []*catchUp) {
 func (g *catching) done(s *Session, again bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.busy--
 	ch := s.chase
 	ch.busy = false
 	if len(ch.list) == 0 {
@@ -143,11 +146,11 @@ func (h *Hub) dispatchCatchUps() {
 	}
 }
 
-// moreWorkers counts another worker in, if there is work for it.
+// moreWorkers counts another worker in, if there is work that none is free for.
 func (g *catching) moreWorkers() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.workers >= min(len(g.queue), catchUpsAtOnce) {
+	if g.workers >= catchUpsAtOnce || g.workers-g.busy >= len(g.queue) {
 		return false
 	}
 	g.workers++

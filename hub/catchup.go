@@ -17,12 +17,13 @@ type catchUp struct {
 	ids  []int64 // of further subscribes while none could be answered
 	over bool    // live, left, or ended
 
-	told  bool   // nova.subscribed is on its way, with
-	epoch string // this epoch
-	next  uint64 // everything up to here was sent or declared
-	seen  uint64 // what the topic had given up when that was looked at last
-	rest  []kept // read and not sent yet
-	fails int    // reads of the log that failed, one after the other
+	told   bool   // nova.subscribed is on its way, with
+	epoch  string // this epoch
+	source string // and this one of the log
+	next   uint64 // everything up to here was sent or declared
+	seen   uint64 // what the topic had given up when that was looked at last
+	rest   []kept // read and not sent yet
+	fails  int    // reads of the log that failed, one after the other
 }
 
 // maxIDs bounds the subscribes that one answer waits for.
@@ -42,6 +43,9 @@ func (s *Session) endCatchUp(c *catchUp) {
 	c.over, c.rest = true, nil
 	c.m.catch = nil
 	c.m.room.topic.joining--
+	if l := c.m.room.topic.log; l != nil {
+		delete(l.waiting, s)
+	}
 	s.hub.catching.remove(c)
 }
 
@@ -65,6 +69,7 @@ func (h *Hub) catchUp(c *catchUp) (again bool) {
 	}
 	if !c.told {
 		if t.log != nil && !t.log.answering() {
+			h.wantLog(r, s)
 			return false // whoever makes it so wakes the session
 		}
 		if !c.introduce() && !h.explore(c) {
@@ -155,6 +160,9 @@ func without(list []kept, client string) []session.Frame {
 // tell answers the subscribe: frames after position follow.
 func (c *catchUp) tell(position uint64, recovered bool, replayed int) {
 	s, t := c.m.session, c.m.room.topic
+	if t.log != nil {
+		c.source = t.log.epoch
+	}
 	c.told, c.epoch, c.next, c.seen = true, t.epoch, position, max(position, t.evicted)
 	if !s.positions() {
 		return
@@ -179,11 +187,16 @@ func (c *catchUp) introduce() bool {
 	return true
 }
 
-// newEpoch goes on in the epoch the topic has now: nothing of it was sent.
+// newEpoch goes on in the epoch the topic has now. Nothing of it was sent, unless it
+// is another generation of the same log.
 func (c *catchUp) newEpoch() {
 	c.rest = nil
 	c.req.id = 0
-	c.tell(0, false, 0)
+	var position uint64
+	if t := c.m.room.topic; t.log != nil && c.source != "" && c.source == t.log.epoch {
+		position = min(c.next, t.head)
+	}
+	c.tell(position, false, 0)
 }
 
 // declare tells the client of frames that the memory of the topic gave up before

@@ -35,7 +35,8 @@ const maxNumber = 1<<53 - 1<<32
 // A session has at most one socket. Of two that want it the one that connected
 // later gets it; the other, whatever it still does, touches the session no more.
 //
-// Lock order: a room's mu, then state, then mu; the inbox's mu, then mu.
+// Lock order: hub.lifeMu, then a room's mu, then state, then the inbox's mu, then mu;
+// hub.quietMu comes last.
 type Session struct {
 	// What every publish touches comes first, near together.
 	mu     sync.Mutex              // guards queue, its cursor, and what follows
@@ -81,7 +82,7 @@ type Session struct {
 	serial   uint64        // of the newest connection that wanted it
 	version  string        // of the identity
 	hash     stringHash    // of the session string, zero = none
-	lostAt   int64         // when its socket was lost, in nanoseconds; 0 = not
+	lostAt   int64         // when its socket was lost, by the hub's now; 0 = not
 	prev     *Session      // in the list of those without a socket
 	next     *Session
 
@@ -159,7 +160,6 @@ func (s *Session) Attach(peer Peer, c *session.Cursor) {
 // open makes the session a target: numbers start at next, identity's groups and
 // topics are joined, those with a cursor from there.
 func (s *Session) open(next uint64, cursors []control.Cursor) error {
-	h := s.hub
 	s.state.Lock()
 	if s.admitted || s.ended {
 		s.state.Unlock()
@@ -174,18 +174,8 @@ func (s *Session) open(next uint64, cursors []control.Cursor) error {
 	}
 	s.queue.Admit(next, s.caps&CapTopics != 0, s.caps&CapSession != 0)
 	s.mu.Unlock()
-	if hook := h.options.OnConnect; hook != nil {
-		s.hold() // it finds the client in its groups and topics, and comes before all other hooks
-		defer s.release()
-		s.note(func(ctx context.Context) {
-			s.state.Lock()
-			listed := s.listed
-			s.state.Unlock()
-			if listed {
-				hook(ctx, s.client)
-			}
-		})
-	}
+	s.announce()
+	defer s.release() // OnConnect finds the client in its groups and topics
 	if err := s.register(); err != nil {
 		return err
 	}
@@ -272,6 +262,7 @@ func (s *Session) exit(m *membership, kind itemKind) {
 		s.hub.dropTopic(r) // nothing was ever published
 	case r.kind == nova.ToTopic:
 		r.topic.used = s.hub.options.Clock()
+		r.abandoned()
 	case r.kind == nova.ToGroup:
 		s.hub.groups.drop(r)
 	case r.kind == nova.ToUser:

@@ -131,6 +131,7 @@ type inbox struct {
 	tasks    int // in queue and in what is being handled
 	bytes    int // likewise
 	running  bool
+	held     bool   // nothing begins before release
 	closed   bool   // takes nothing more
 	received uint64 // number of the last client frame taken
 }
@@ -205,7 +206,7 @@ func (b *inbox) add(e entry) {
 
 // run sees to it that what is queued is done. The caller holds the inbox's mu.
 func (s *Session) run(box *inbox) {
-	if !box.running {
+	if !box.running && !box.held {
 		box.running = s.hub.start(func() { s.work(box) })
 	}
 }

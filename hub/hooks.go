@@ -119,18 +119,39 @@ func (s *Session) note(run func(ctx context.Context)) {
 	}
 }
 
-// hold keeps the tasks of a new session back until release.
-func (s *Session) hold() {
+// announce has OnConnect run before all that the session does, none of it before
+// release. Again it does nothing.
+func (s *Session) announce() {
+	hook := s.hub.options.OnConnect
+	if hook == nil {
+		return
+	}
 	box := s.box()
 	box.mu.Lock()
 	defer box.mu.Unlock()
-	box.running = true
+	if box.held || box.closed {
+		return
+	}
+	box.held = true
+	box.add(entry{hook: true, run: func(ctx context.Context) {
+		s.state.Lock()
+		listed := s.listed
+		s.state.Unlock()
+		if listed {
+			hook(ctx, s.client)
+		}
+	}})
 }
 
+// release lets the tasks of a session begin that announce holds back. It may be called
+// again.
 func (s *Session) release() {
-	box := s.box()
+	box := s.inbox.Load()
+	if box == nil {
+		return
+	}
 	box.mu.Lock()
-	box.running = false
+	box.held = false
 	box.mu.Unlock()
 	s.kick()
 }

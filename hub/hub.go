@@ -35,7 +35,7 @@ type Hub struct {
 	keepFrames atomic.Int64 // written frames each session may keep
 	held       atomic.Int64 // bytes of the batches that sessions hold
 	tight      atomic.Bool  // they are too many
-	refused    atomic.Int64 // when a connection was refused last, in nanoseconds
+	refused    atomic.Int64 // when a connection was refused last, by now(); 0 = never
 	roomIDs    atomic.Uint64
 	node       string // first part of session strings
 	rules      []rule
@@ -55,11 +55,15 @@ type Hub struct {
 	cancel context.CancelFunc
 	full   chan struct{} // tells the janitor that a total is exceeded
 
-	lifeMu sync.RWMutex // held while starting a goroutine or publishing
+	lifeMu sync.RWMutex // held while publishing or starting what goes with a log
 	closed bool
-	quiet  bool           // no handler or hook is started any more
 	wg     sync.WaitGroup // shards and janitor
-	tasks  sync.WaitGroup // handlers
+
+	quietMu sync.RWMutex   // held while starting a handler or hook; nothing is locked under it
+	quiet   bool           // none is started any more
+	tasks   sync.WaitGroup // handlers and hooks
+
+	began time.Time // what now counts from
 }
 
 // New starts a hub. The error says which option is wrong.
@@ -82,6 +86,7 @@ func New(options Options) (*Hub, error) {
 		rules:      rules,
 		anyTopic:   rule{TopicRule: TopicRule{Size: options.History.Size}},
 		full:       make(chan struct{}, 1),
+		began:      options.Clock().Add(-time.Second),
 	}
 	h.everyone = newRoom(nova.ToBroadcast, "", h.roomIDs.Add(1), options.Shards)
 	h.limits = session.Limits{
@@ -119,7 +124,7 @@ func New(options Options) (*Hub, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	h.ctx, h.cancel = nova.WithHub(ctx, h), cancel
 	h.catching.ring, h.logging.base = make(chan struct{}, 1), rand.Text()[:10]
-	h.logging.closing = make(chan struct{})
+	h.logging.closing, h.logging.heads = make(chan struct{}), make(chan struct{}, headsAtOnce)
 	h.startLoops()
 	return h, nil
 }
@@ -190,9 +195,9 @@ func (h *Hub) Close(ctx context.Context) error {
 		live := s.closePeer(1012, "service restart")
 		s.end(!live, EndShutdown) // what is queued goes out before the close frame
 	}
-	h.lifeMu.Lock()
+	h.quietMu.Lock()
 	h.quiet = true
-	h.lifeMu.Unlock()
+	h.quietMu.Unlock()
 	err := wait(ctx, &h.tasks)
 	h.cancel()
 	for _, sh := range h.shards {
@@ -219,10 +224,11 @@ func wait(ctx context.Context, wg *sync.WaitGroup) error {
 }
 
 // start runs fn in a goroutine that Close waits for; false when all sessions have
-// been ended.
+// been ended. It comes under an inbox's lock, which publishes wait for: lifeMu must
+// not be taken here.
 func (h *Hub) start(fn func()) bool {
-	h.lifeMu.RLock()
-	defer h.lifeMu.RUnlock()
+	h.quietMu.RLock()
+	defer h.quietMu.RUnlock()
 	if h.quiet {
 		return false
 	}
@@ -254,6 +260,10 @@ func (h *Hub) janitor() {
 		}
 	}
 }
+
+// now returns the nanoseconds since the hub began, more than 0. A clock that is set
+// changes nothing about them, as long as Options.Clock has a monotonic reading.
+func (h *Hub) now() int64 { return max(int64(h.options.Clock().Sub(h.began)), 1) }
 
 // sessions returns the admitted sessions of this moment.
 func (h *Hub) sessions() []*Session {

@@ -28,6 +28,7 @@ type logged struct {
 	busy     bool                  // the pipeline is at work
 	degraded bool                  // frames were delivered that the log does not have
 	waiting  map[*Session]struct{} // that catch up and could not be answered
+	giveUp   context.CancelFunc    // while the pipeline wants to know its place in the log
 }
 
 // answering reports whether joins can be answered.
@@ -55,6 +56,7 @@ type logging struct {
 	ids     atomic.Uint64
 	bytes   atomic.Int64  // accepted, not in the log
 	closing chan struct{} // closed by Close
+	heads   chan struct{} // a place for each topic whose head is being asked for
 	running sync.WaitGroup
 
 	mu         sync.Mutex
@@ -63,6 +65,9 @@ type logging struct {
 	generation string        // behind the log's epochs; another once a log was passed by
 	reads      map[pageKey]*pageRead
 }
+
+// headsAtOnce bounds the topics whose head is asked for at a time.
+const headsAtOnce = 64
 
 // nextID returns the id of an emit: with it an append can be repeated.
 func (l *logging) nextID() string { return l.base + strconv.FormatUint(l.ids.Add(1), 36) }

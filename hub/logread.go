@@ -256,8 +256,15 @@ func (h *Hub) logSnapshot(topic, client string) []session.Frame {
 		h.options.Logger.Error("the topic log cannot be read", "topic", topic, "error", err)
 	}
 	frames := make([]session.Frame, 0, len(entries))
+	var target uint64 // as if they had been published to the topic
+	if r := h.topics.get(topic); r != nil {
+		target = r.id
+	} else {
+		target = h.roomIDs.Add(1)
+	}
 	for i := range entries {
 		if f, ok := h.loggedFrame(&entries[i]); ok && (entries[i].Except == "" || entries[i].Except != client) {
+			f.Target = target
 			frames = append(frames, f)
 		}
 	}

@@ -103,7 +103,7 @@ func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
 	s.queue.Detach(c)
 	s.peer = nil
 	s.owner.Store(nil)
-	h.lost.add(s, h.options.Clock().UnixNano())
+	h.lost.add(s, h.now())
 	s.mu.Unlock()
 	s.state.Unlock()
 	if hook := h.options.OnLost; hook != nil {
@@ -138,7 +138,7 @@ func survives(code int, byClient bool) bool {
 // NoteRefusal tells the hub that its server turned a connection away: sessions of
 // clients that cannot come back for that reason live longer, up to five times the
 // TTL.
-func (h *Hub) NoteRefusal() { h.refused.Store(h.options.Clock().UnixNano()) }
+func (h *Hub) NoteRefusal() { h.refused.Store(h.now()) }
 
 // expire ends sessions that are too long without a socket, or too many, and sees
 // to the memory of all.
@@ -149,7 +149,7 @@ func (h *Hub) expire() {
 		if s == nil {
 			break
 		}
-		now := h.options.Clock().UnixNano()
+		now := h.now()
 		age, refused := now-since, h.refused.Load()
 		old := age >= ttl && (age >= 5*ttl || refused == 0 || now-refused >= min(ttl, int64(30*time.Second)))
 		if !old && int64(h.Len()) <= h.most.Load() && h.SessionBytes() <= int64(h.options.Session.TotalBytes) {

@@ -186,11 +186,12 @@ func (s *Session) Snapshot(c *session.Cursor, topic string, from int64) {
 	})
 }
 
-// sendSnapshot queues the frames, without positions, unless the socket that asked
-// was replaced.
+// sendSnapshot queues the newest of the frames that the queue has room for, without
+// positions, unless the socket that asked was replaced.
 func (s *Session) sendSnapshot(c *session.Cursor, topic string, frames []session.Frame) {
 	s.state.Lock()
 	defer s.state.Unlock()
+	frames = s.newest(frames)
 	if len(frames) == 0 || s.owner.Load() != c {
 		s.endSnapshot(topic, 0)
 		return
@@ -198,8 +199,12 @@ func (s *Session) sendSnapshot(c *session.Cursor, topic string, frames []session
 	for i := range frames {
 		frames[i].Ref, frames[i].Offset = 0, 0
 	}
-	s.shard.put(item{kind: itemDirect, member: &s.everyone, batches: batches(frames),
-		done: func(n uint64) { s.endSnapshot(topic, n) }})
+	list := batches(frames)
+	s.expect(list, 1)
+	s.shard.put(item{kind: itemDirect, member: &s.everyone, batches: list, done: func(n uint64) {
+		s.expect(list, -1)
+		s.endSnapshot(topic, n)
+	}})
 }
 
 // beginSnapshot reports whether no snapshot of the topic is under way.

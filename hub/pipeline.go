@@ -23,24 +23,30 @@ const (
 // pipeline brings the frames of one topic into the log and then to its members,
 // until none is left. It is the only one that changes the topic's history.
 func (h *Hub) pipeline(r *room) {
-	pause := firstPause
+	ctx, pause := h.ctx, firstPause
 	since := time.Now() // the log does not answer
 	for {
 		r.mu.Lock()
 		l := r.topic.log
 		batch := l.next()
-		if len(batch) == 0 && (l.ready || len(l.waiting) == 0 && r.members == 0 && r.topic.joining == 0) {
+		if len(batch) == 0 && (l.ready || r.unwanted()) {
 			h.rest(r)
 			r.mu.Unlock()
 			return
 		}
 		ready := l.ready
+		if l.giveUp == nil {
+			ctx = h.ctx
+		}
+		if !ready && l.giveUp == nil {
+			ctx, l.giveUp = context.WithCancel(h.ctx)
+		}
 		h.passBy(r) // while the log is away
 		r.mu.Unlock()
 		var err error
 		switch {
 		case !ready:
-			err = h.load(r)
+			err = h.load(ctx, r)
 		case batch[0].unkept:
 			r.mu.Lock()
 			h.handOut(r, batch[:1], nil)
@@ -52,7 +58,7 @@ func (h *Hub) pipeline(r *room) {
 			pause, since = firstPause, time.Now()
 			continue
 		}
-		if !h.setback(r, err, since, pause) {
+		if !h.setback(ctx, r, err, since, pause) {
 			return
 		}
 		pause = min(2*pause, mostPause)
@@ -77,6 +83,7 @@ func (l *logged) next() []appending {
 func (h *Hub) rest(r *room) {
 	l := r.topic.log
 	l.busy, l.queue = false, nil
+	l.stopAsking()
 	if !l.ready {
 		l.away = false // the next one asks the log again
 	}
@@ -85,13 +92,41 @@ func (h *Hub) rest(r *room) {
 	}
 }
 
-// setback notes that the log failed, waits a little, and reports whether to go on.
-func (h *Hub) setback(r *room, cause error, since time.Time, pause time.Duration) bool {
+// unwanted reports whether nobody waits for the topic's place in its log. The caller
+// holds the room's lock.
+func (r *room) unwanted() bool {
+	return len(r.topic.log.waiting) == 0 && r.members == 0 && r.topic.joining == 0
+}
+
+// abandoned ends the pipeline of a topic nobody wants any more, whatever it waits
+// for: else a client could have any number of them by asking for ever new topics. The
+// caller holds the room's lock.
+func (r *room) abandoned() {
+	if l := r.topic.log; l != nil && !l.ready && len(l.queue) == 0 && r.unwanted() {
+		l.stopAsking()
+	}
+}
+
+func (l *logged) stopAsking() {
+	if l.giveUp != nil {
+		l.giveUp()
+		l.giveUp = nil
+	}
+}
+
+// setback notes that the log failed, waits a little unless ctx ends, and reports
+// whether to go on.
+func (h *Hub) setback(ctx context.Context, r *room, cause error, since time.Time, pause time.Duration) bool {
+	select {
+	case <-h.logging.closing:
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
 	closing := false
 	select {
 	case <-h.logging.closing:
 		closing = true
-	case <-time.After(pause):
+	default:
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,10 +243,16 @@ func (h *Hub) changeEpoch(r *room, head uint64, whole bool) {
 }
 
 // load learns the topic's place in the log.
-func (h *Hub) load(r *room) error {
-	ctx, cancel := context.WithTimeout(h.ctx, h.options.LogWait)
+func (h *Hub) load(ctx context.Context, r *room) error {
+	ctx, cancel := context.WithTimeout(ctx, h.options.LogWait)
 	defer cancel()
+	select {
+	case h.logging.heads <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	epoch, lost, head, err := h.options.Log.Head(ctx, r.name)
+	<-h.logging.heads
 	if err != nil {
 		return err
 	}

@@ -100,6 +100,17 @@ func (s *Session) room() (frames, bytes int) {
 	return max(frames-s.coming.frames, 0), max(bytes-s.coming.bytes, 0)
 }
 
+// newest returns the last of the frames, as many as the queue has room for.
+func (s *Session) newest(list []session.Frame) []session.Frame {
+	frames, bytes := s.room()
+	first := len(list)
+	for first > 0 && len(list)-first < frames && list[first-1].Size() <= bytes {
+		first--
+		bytes -= list[first].Size()
+	}
+	return list[first:]
+}
+
 // load is what batches add to a queue.
 type load struct{ frames, bytes int }
 

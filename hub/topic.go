@@ -27,6 +27,7 @@ type topic struct {
 	head  uint64 // the offset given last
 	lost  uint64 // the highest offset that cannot be given any more
 	used  time.Time
+	began time.Time // what ages count from: a clock that is set changes none
 
 	ring   []kept // circular, at most rule.Size
 	first  int
@@ -44,12 +45,12 @@ type topic struct {
 type kept struct {
 	session.Frame
 	except string
-	at     int64 // when it was published; only with a TTL
+	at     time.Duration // of the topic, when it was published; only with a TTL
 }
 
 func newTopic(name string, rule *rule, now time.Time) *topic {
 	epoch := newEpoch()
-	t := &topic{rule: rule, epoch: epoch, ref: topicRef(epoch, name), used: now}
+	t := &topic{rule: rule, epoch: epoch, ref: topicRef(epoch, name), used: now, began: now}
 	if rule.Log {
 		t.log = &logged{}
 	}
@@ -80,7 +81,7 @@ func (t *topic) record(f *session.Frame, except, key string, now time.Time) int 
 	f.Ref, f.Offset = t.ref, t.head
 	k := kept{Frame: *f, except: except}
 	if t.rule.TTL > 0 {
-		k.at = now.UnixNano()
+		k.at = now.Sub(t.began)
 	}
 	if f.Event.Retain == wire.RetainLatest && key != "" {
 		t.whole = nil
@@ -134,7 +135,7 @@ func (t *topic) expire(now time.Time) int {
 	if t.rule.TTL == 0 {
 		return 0
 	}
-	before, limit := t.bytes, now.Add(-t.rule.TTL).UnixNano()
+	before, limit := t.bytes, now.Sub(t.began)-t.rule.TTL
 	for t.count > 0 && t.at(0).at <= limit {
 		t.pop()
 	}
@@ -286,6 +287,9 @@ func (h *Hub) overTotals() bool {
 
 // dropTopic forgets a topic. The caller holds r.mu.
 func (h *Hub) dropTopic(r *room) {
+	if l := r.topic.log; l != nil && l.degraded {
+		h.logging.newGeneration() // nobody else knows that frames are missing
+	}
 	h.metrics.historyBytes.Add(-int64(r.topic.bytes))
 	h.topics.drop(r)
 }

@@ -47,6 +47,7 @@ func (s *Session) SetUser(user string) (*nova.Client, error) {
 	if fresh == nil {
 		return nil, nova.Errorf(nova.NotFound, "client %q had no socket: its session ended", s.id)
 	}
+	defer fresh.release() // when open came to nothing
 	if err := fresh.open(fresh.first, nil); err != nil {
 		fresh.closePeer(1000, reasonReplaced)
 		return nil, err
@@ -101,6 +102,7 @@ func (s *Session) succeed(user string) *Session {
 	fresh.queue.Init(&s.hub.limits)
 	fresh.everyone = membership{session: fresh, room: s.hub.everyone, index: -1}
 	fresh.undecodable.Store(s.undecodable.Load())
+	fresh.announce() // its client may speak as soon as moved is set, before open
 	fresh.mu.Lock()
 	defer fresh.mu.Unlock()
 	s.queue.Detach(c)

@@ -2,11 +2,16 @@ package server_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/server"
 	"github.com/ignex/nova/wire/control"
 )
@@ -83,5 +88,50 @@ func TestDoomedSessionIsNotGivenBack(t *testing.T) {
 				t.Errorf("%d sessions", n)
 			}
 		})
+	}
+}
+
+// Close comes to its end while publishes look at who is in a topic, joins have hooks,
+// and clients send.
+func TestCloseUnderLoad(t *testing.T) {
+	names := make([]string, 2000)
+	for i := range names {
+		names[i] = fmt.Sprint("n", i)
+	}
+	for range 10 {
+		r := newRig(t, hub.Options{OnJoin: func(context.Context, *nova.Client, hub.Move) {}}, server.Options{})
+		var handled atomic.Int64
+		market.QuoteEvent.On(r.hub, func(context.Context, *nova.Client, *market.Quote) error { handled.Add(1); return nil })
+		p := r.join("", "")
+		p.sync()
+		c := r.hub.Client(p.id)
+		event, err := market.QuoteEvent.AppendFrame(nil, quote(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		event = ws.AppendMasked(nil, ws.Binary, event, [4]byte{})
+		var load sync.WaitGroup
+		for _, again := range []func() bool{
+			func() bool {
+				return market.QuoteEvent.Publish(context.Background(), r.hub, nova.Topics(names...).But(p.id), quote(1)) == nil
+			},
+			func() bool { _, err := p.net.Write(event); return err == nil },
+			func() bool { defer c.Leave("j"); return c.Join(context.Background(), "j") == nil },
+			func() bool { _, err := p.tryNext(); return err == nil },
+		} {
+			load.Go(func() {
+				for again() {
+				}
+			})
+		}
+		eventually(t, "all is under way", func() bool { return handled.Load() > 50 && r.hub.Metrics().Topics > len(names) })
+		// A panic of this goroutine would run the clean-ups, which would hang too.
+		watch := time.AfterFunc(patience, func() { panic("Close hangs") })
+		if err := r.hub.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		watch.Stop()
+		p.net.Close()
+		load.Wait()
 	}
 }

@@ -3,6 +3,9 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ignex/nova"
@@ -186,4 +189,46 @@ func TestAnotherUserOfABaseClient(t *testing.T) {
 	if q := p.quote(3); q.Ts != 4 {
 		t.Errorf("quote %d", q.Ts)
 	}
+}
+
+// A change of user while the client sends: each session tells of its connection first,
+// and one handler runs at a time.
+func TestUserChangesUnderEvents(t *testing.T) {
+	const changes = 300
+	var handled atomic.Int64
+	var running, connected sync.Map
+	r := newRig(t, hub.Options{OnConnect: func(_ context.Context, c *nova.Client) { connected.Store(c, true) }}, server.Options{})
+	market.QuoteEvent.On(r.hub, func(_ context.Context, from *nova.Client, q *market.Quote) error {
+		if _, ok := connected.Load(from); !ok {
+			t.Error("a handler ran before OnConnect")
+		}
+		if _, twice := running.LoadOrStore(from, true); twice {
+			t.Error("two handlers of one client ran at a time")
+		}
+		runtime.Gosched()
+		running.Delete(from)
+		handled.Add(1)
+		return nil
+	})
+	p := r.join("", "")
+	p.sync()
+	stop := make(chan struct{})
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+				p.event(t, quote(n))
+			}
+		}
+	})
+	for n := range changes {
+		before := handled.Load()
+		setUser(t, r.hub.Client(p.id), fmt.Sprint("u", n))
+		eventually(t, "an event is handled", func() bool { return handled.Load() > before })
+	}
+	close(stop)
+	sender.Wait()
 }
