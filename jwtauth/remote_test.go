@@ -101,8 +101,8 @@ func TestBadAnswers(t *testing.T) {
 		"more than 1048576":    func(w http.ResponseWriter, _ *http.Request) { w.Write(bytes.Repeat([]byte(" "), 2<<20)) },
 		"EOF":                  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"deadline exceeded":    func(w http.ResponseWriter, r *http.Request) { wait(r, stall) },
-		"without TLS":          func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", 302) },
-		"redirected more than": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", 302) },
+		"without TLS":          func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound) },
+		"redirected more than": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) },
 	} {
 		t.Run(want, func(t *testing.T) {
 			i := newIssuer(t, jwk("1", one.Public(), nil))

@@ -43,15 +43,19 @@ func (l *badLog) fails(mode int32) bool {
 	return true
 }
 
+// pass waits while a test holds the gate.
+func pass(gate *sync.Mutex) {
+	gate.Lock()
+	defer gate.Unlock()
+}
+
 func (l *badLog) AppendAll(ctx context.Context, entries []topiclog.Entry) error {
-	l.gate.Lock()
-	l.gate.Unlock()
+	pass(&l.gate)
 	if l.fails(refuses) {
 		return errAway
 	}
 	err := l.Memory.AppendAll(ctx, entries)
-	l.late.Lock()
-	l.late.Unlock()
+	pass(&l.late)
 	if l.fails(ambiguous) {
 		if l.once.Load() {
 			l.mode.Store(works)
