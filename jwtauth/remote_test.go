@@ -93,15 +93,17 @@ func TestBadAnswers(t *testing.T) {
 	defer close(stall)
 	both := keySet(jwk("1", one.Public(), nil), jwk("2", two.Public(), nil))
 	for want, answer := range map[string]http.HandlerFunc{
-		"answered 500":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500); w.Write(both) },
-		"answered 404":         http.NotFound,
-		"not a JSON Web Key":   func(w http.ResponseWriter, _ *http.Request) { w.Write(both[:len(both)-1]) },
-		`no list "keys"`:       func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"error":"x"}`)) },
-		"at most 100":          func(w http.ResponseWriter, _ *http.Request) { w.Write(manyKeys(101)) },
-		"more than 1048576":    func(w http.ResponseWriter, _ *http.Request) { w.Write(bytes.Repeat([]byte(" "), 2<<20)) },
-		"EOF":                  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		"deadline exceeded":    func(w http.ResponseWriter, r *http.Request) { wait(r, stall) },
-		"without TLS":          func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound) },
+		"answered 500":       func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500); w.Write(both) },
+		"answered 404":       http.NotFound,
+		"not a JSON Web Key": func(w http.ResponseWriter, _ *http.Request) { w.Write(both[:len(both)-1]) },
+		`no list "keys"`:     func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"error":"x"}`)) },
+		"at most 100":        func(w http.ResponseWriter, _ *http.Request) { w.Write(manyKeys(101)) },
+		"more than 1048576":  func(w http.ResponseWriter, _ *http.Request) { w.Write(bytes.Repeat([]byte(" "), 2<<20)) },
+		"EOF":                func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"deadline exceeded":  func(w http.ResponseWriter, r *http.Request) { wait(r, stall) },
+		"without TLS": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
+		},
 		"redirected more than": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) },
 	} {
 		t.Run(want, func(t *testing.T) {
