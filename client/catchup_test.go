@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/client"
@@ -13,10 +12,25 @@ import (
 	"github.com/ignex/nova/topiclog"
 )
 
+// pagedLog tells when a page was read.
+type pagedLog struct {
+	*topiclog.Memory
+	read chan struct{}
+}
+
+func (l *pagedLog) Range(ctx context.Context, topic, epoch string, after uint64, limit int) ([]topiclog.Entry, uint64, error) {
+	entries, lost, err := l.Memory.Range(ctx, topic, epoch, after, limit)
+	select {
+	case l.read <- struct{}{}:
+	default:
+	}
+	return entries, lost, err
+}
+
 // A client that is behind by more than a queue holds gets all of it; what was
 // evicted under it comes as a gap of the topic's offsets.
 func TestCatchUpGap(t *testing.T) {
-	log := topiclog.NewMemory(topiclog.MemoryOptions{MaxFrames: 600})
+	log := &pagedLog{topiclog.NewMemory(topiclog.MemoryOptions{MaxFrames: 600}), make(chan struct{}, 1)}
 	defer log.Close()
 	r := newReal(t, false, hub.Options{
 		Log: log, Topics: []hub.TopicRule{{Pattern: "t", Log: true}},
@@ -44,9 +58,7 @@ func TestCatchUpGap(t *testing.T) {
 	if err := r.hub.Client(c.ClientID()).Join(t.Context(), "t"); err != nil {
 		t.Fatal(err)
 	}
-	for r.hub.Metrics().Frames.Unsent < 33 { // half of its queue
-		time.Sleep(time.Millisecond)
-	}
+	<-log.read // its first page
 	publish(501, 2000)
 	if err := c.Resume(t.Context()); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func (l *logged) next() []appending {
 	return l.queue
 }
 
-// rest ends the pipeline for now. The caller holds the room's lock.
+// rest lets the pipeline end; the next publish or subscribe starts it again. The caller holds the room's lock.
 func (h *Hub) rest(r *room) {
 	l := r.topic.log
 	l.busy, l.queue = false, nil

@@ -1,11 +1,6 @@
 package hub_test
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/ignex/nova/session/sim"
@@ -88,39 +83,9 @@ var simMutations = []sim.Mutation{
 	}},
 }
 
-// simMutationSeeds is how many programs may pass before a mutation has to show.
-const simMutationSeeds = "20000"
-
 func TestSimHubCatchesMutations(t *testing.T) {
 	if !simMutate || testing.Short() {
 		return // it builds a test binary for each
 	}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range simMutations {
-		t.Run(strings.ReplaceAll(m.Name, " ", "_"), func(t *testing.T) {
-			t.Parallel()
-			overlay, err := m.Overlay(root, t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-timeout", "300s", "-run", "^TestSimHub$", ".")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("NOVA_SIM_SEED=%d", max(m.Seed, 1)), "NOVA_SIM_SEEDS="+simMutationSeeds, "NOVA_SIM_PROGRAM=", "NOVA_SIM_SHRINK=0")
-			out, err := cmd.CombinedOutput()
-			switch {
-			case err == nil:
-				t.Errorf("not caught by %s programs", simMutationSeeds)
-			case !strings.Contains(string(out), "invariant") && !strings.Contains(string(out), "panic"):
-				t.Errorf("%v\n%s", err, out)
-			default:
-				for line := range strings.Lines(string(out)) {
-					if strings.Contains(line, "seed ") {
-						t.Log(strings.TrimSpace(line))
-					}
-				}
-			}
-		})
-	}
+	sim.Catch(t, "..", "^TestSimHub$", simMutations)
 }

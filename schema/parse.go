@@ -327,7 +327,7 @@ func (p *parser) escape(in *node) (rune, bool) {
 	return -1, true
 }
 
-// unicode reads uXXXX.
+// unicode reads the u and the four hexadecimal digits of an escape.
 func (p *parser) unicode() (rune, bool) {
 	if p.peek() != 'u' || p.at+5 > len(p.data) {
 		return 0, false

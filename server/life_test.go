@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ignex/nova"
@@ -129,18 +130,20 @@ func TestNoHelloFromNovaClient(t *testing.T) {
 
 // The time for the handshake is the client's: how long hooks take is not its fault.
 func TestSlowHookIsNoSilentClient(t *testing.T) {
-	const timeout = 50 * time.Millisecond
-	r := newRig(t, hub.Options{AuthorizeTopic: func(context.Context, *nova.Client, string) error {
-		<-time.After(4 * timeout)
-		return nil
-	}}, server.Options{HandshakeTimeout: timeout})
-	p := r.join("?nova=2", "", "session/1", "topics/1")
-	p.send(&control.Attach{Topics: []control.Cursor{{Topic: "t"}}})
-	var m control.Session
-	p.control(control.SessionID, &m)
-	var sub control.TopicSubscribed
-	p.expectFrame(control.TopicSubscribedID, 1, &sub)
-	p.sync()
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = time.Second
+		r := newQuietRig(t, hub.Options{AuthorizeTopic: func(context.Context, *nova.Client, string) error {
+			time.Sleep(4 * timeout)
+			return nil
+		}}, server.Options{HandshakeTimeout: timeout})
+		p := r.greet(r.dialPipe(), "session/1", "topics/1")
+		p.send(&control.Attach{Topics: []control.Cursor{{Topic: "t"}}})
+		var m control.Session
+		p.control(control.SessionID, &m)
+		var sub control.TopicSubscribed
+		p.expectFrame(control.TopicSubscribedID, 1, &sub)
+		p.sync()
+	})
 }
 
 func TestShutdown(t *testing.T) {
