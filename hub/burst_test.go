@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
@@ -121,4 +122,51 @@ func TestMixedBurst(t *testing.T) {
 		m.HandlerErrors["quote"] != 2 || m.Undecodable != 1 {
 		t.Errorf("%+v", m)
 	}
+}
+
+// Frames that the reader of a closed socket gave up on leave a hole: those after
+// them, for which there is room again, are neither taken nor held against the client,
+// who sends them all again over its next socket.
+func TestNothingBehindAHole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, hub.Options{})
+		release, handled := make(chan struct{}), []int64{}
+		market.QuoteEvent.On(h, func(_ context.Context, _ *nova.Client, q *market.Quote) error {
+			<-release
+			handled = append(handled, q.Ts)
+			return nil
+		})
+		p := connect(t, h, hub.Identity{})
+		sent := uint64(0)
+		send := func(n int) bool {
+			b := h.Burst()
+			for range n {
+				sent++
+				payload, err := (&market.Quote{Ts: int64(sent)}).AppendNova(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.Add(wire.Header{ID: market.QuoteEvent.ID(), Seq: sent}, payload)
+			}
+			return p.session.InboundNumbered(&p.cursor, b)
+		}
+		for range 3 {
+			send(100) // the third waits from here on
+			if sent == 200 {
+				go func() {
+					synctest.Wait()
+					p.session.Cut(&p.cursor)
+				}()
+			}
+		}
+		close(release)
+		synctest.Wait()
+		if !send(10) {
+			t.Error("a frame after those left out is the client's fault")
+		}
+		synctest.Wait()
+		if len(handled) != 200 {
+			t.Errorf("%d frames handled, want 200", len(handled))
+		}
+	})
 }

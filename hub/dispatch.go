@@ -150,12 +150,16 @@ func (s *Session) box() *inbox {
 }
 
 // wait waits for room for e; false: there will be none, or not for its socket, which
-// is closed or was replaced. The caller holds mu.
+// is closed or was replaced. After that nothing of the socket is taken, room or not:
+// it would come behind a hole. The caller holds mu.
 func (s *Session) wait(b *inbox, e *entry) bool {
 	tasks, _ := e.size()
-	for !b.closed && !e.hook && (b.tasks > 0 && b.tasks+tasks > inboxTasks || b.bytes > inboxPayload) {
+	for !b.closed && !e.hook {
 		if e.from.Dead.Load() || s.owner.Load() != e.from {
 			return false
+		}
+		if b.tasks == 0 || b.tasks+tasks <= inboxTasks && b.bytes <= inboxPayload {
+			return true
 		}
 		b.space.Wait()
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -22,7 +23,13 @@ func (h *Hub) SimHold(shard int) (release func()) {
 // SimSessions returns the findable sessions, the oldest first.
 func (h *Hub) SimSessions() []*Session {
 	list := h.sessions()
-	slices.SortFunc(list, func(a, b *Session) int { return int(a.serial) - int(b.serial) })
+	serials := make(map[*Session]uint64, len(list))
+	for _, s := range list {
+		s.state.Lock()
+		serials[s] = s.serial
+		s.state.Unlock()
+	}
+	slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(serials[a], serials[b]) })
 	return list
 }
 
