@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"net"
 	"sync"
 	"testing"
@@ -187,8 +188,12 @@ func TestRecoverOtherLife(t *testing.T) {
 		cuts.mu.Unlock()
 		cuts.cut()
 		for r.srv.Metrics().Connections > 0 || r.hub.Metrics().Detached == 0 {
+			runtime.Gosched()
 		}
 		other := r.dial(t, client.Options{}) // takes the only place
+		for r.hub.Metrics().Detached > 0 {
+			runtime.Gosched()
+		}
 		if err := other.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
