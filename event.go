@@ -94,19 +94,21 @@ var scratch = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b 
 // maxScratch is the capacity above which a buffer is left to the collector.
 const maxScratch = 1 << 20
 
-func (e Event[T]) withFrame(v *T, use func(frame []byte) error) error {
-	buf := scratch.Get().(*[]byte)
-	frame, err := e.AppendFrame((*buf)[:0], v)
-	if err == nil {
-		err = use(frame)
-	} else {
+// borrow encodes v into a buffer that release takes back.
+func (e Event[T]) borrow(v *T) (frame []byte, buf *[]byte, err error) {
+	buf = scratch.Get().(*[]byte)
+	frame, err = e.AppendFrame((*buf)[:0], v)
+	if err != nil {
 		err = Errorf(Invalid, "%s: %w", e.event.Name, err)
 	}
+	return frame, buf, err
+}
+
+func release(frame []byte, buf *[]byte) {
 	if cap(frame) <= maxScratch {
 		*buf = frame[:0]
 		scratch.Put(buf)
 	}
-	return err
 }
 
 // PublishOption changes one publish.
@@ -148,17 +150,18 @@ func (e Event[T]) Publish(ctx context.Context, hub Hub, to Target, v *T, options
 		report, durable = o.result, o.durable
 	}
 	p := Publication{Event: e.event, Target: to, Durable: durable}
-	if v != nil { // else withFrame says so
-		p.Unsafe = e.check(v)
-	}
-	return e.withFrame(v, func(frame []byte) error {
+	frame, buf, err := e.borrow(v)
+	if err == nil {
 		p.Frame = frame
-		result, err := hub.PublishFrame(ctx, p)
+		p.Unsafe = e.check(v)
+		var result Result
+		result, err = hub.PublishFrame(ctx, p)
 		if report != nil {
 			*report = result
 		}
-		return err
-	})
+	}
+	release(frame, buf)
+	return err
 }
 
 // On handles the event when a client sends it, and thereby allows clients to
@@ -182,7 +185,12 @@ func (e Event[T]) On(hub Hub, fn func(ctx context.Context, from *Client, v *T) e
 // Send sends v to the server. Errors carry a Code: Invalid, Exhausted (send
 // queue full), Unavailable (closed), or that of ctx.
 func (e Event[T]) Send(ctx context.Context, conn Conn, v *T) error {
-	return e.withFrame(v, func(frame []byte) error { return conn.SendFrame(ctx, e.event, frame) })
+	frame, buf, err := e.borrow(v)
+	if err == nil {
+		err = conn.SendFrame(ctx, e.event, frame)
+	}
+	release(frame, buf)
+	return err
 }
 
 // Listen calls fn for each event the connection receives, in order, whatever

@@ -11,17 +11,17 @@ import (
 
 // PublishFrame implements nova.Hub.
 func (h *Hub) PublishFrame(ctx context.Context, p nova.Publication) (nova.Result, error) {
-	return h.publish(ctx, p, true)
+	return h.publish(ctx, &p, true)
 }
 
 // TryPublishFrame is PublishFrame that does not wait for room: it returns an
 // error with code Exhausted instead.
 func (h *Hub) TryPublishFrame(ctx context.Context, p nova.Publication) (nova.Result, error) {
-	return h.publish(ctx, p, false)
+	return h.publish(ctx, &p, false)
 }
 
-func (h *Hub) publish(ctx context.Context, p nova.Publication, wait bool) (result nova.Result, err error) {
-	state, err := h.checkPublication(&p)
+func (h *Hub) publish(ctx context.Context, p *nova.Publication, wait bool) (result nova.Result, err error) {
+	state, err := h.checkPublication(p)
 	if err != nil {
 		return nova.Result{}, err
 	}
@@ -42,7 +42,7 @@ func (h *Hub) publish(ctx context.Context, p nova.Publication, wait bool) (resul
 	}
 	state.published.Add(1)
 	if c := h.cluster.Load(); c != nil {
-		err = (*c).Publish(ctx, p)
+		err = (*c).Publish(ctx, *p)
 	}
 	if len(waits) > 0 {
 		offset, failed := h.waitDurable(ctx, waits)
@@ -125,13 +125,14 @@ func (h *Hub) checkTarget(t *nova.Target) error {
 }
 
 // deliver hands a checked publication to the sessions of this node.
-func (h *Hub) deliver(p nova.Publication) (nova.Result, []<-chan appended, error) {
+func (h *Hub) deliver(p *nova.Publication) (nova.Result, []<-chan appended, error) {
 	h.lifeMu.RLock()
 	defer h.lifeMu.RUnlock()
 	if h.closed {
 		return nova.Result{}, nil, errClosed
 	}
-	out := outgoing{event: p.Event, frame: p.Frame, except: p.Target.Except, durable: p.Durable}
+	var out outgoing // filled in place: a literal would be copied, after a stall
+	out.event, out.frame, out.except, out.durable = p.Event, p.Frame, p.Target.Except, p.Durable
 	result := h.reach(&p.Target, &out)
 	return result, out.waits, nil
 }
