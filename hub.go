@@ -27,6 +27,7 @@ type Publication struct {
 	Unsafe error  // a *wire.Int64Error when a plain int64 would change in a browser
 	// Durable: return once the logs of the topics have it (nova.Durable).
 	Durable bool
+	API     bool // it came over the HTTP API: traces say so
 }
 
 // Result tells what a publish reached.

@@ -27,6 +27,7 @@ type task struct {
 	state *eventState // nil = unknown
 	seq   uint64      // of clients with session/1: their number
 	end   int
+	size  int // of the payload
 	fate  fate
 }
 
@@ -76,7 +77,7 @@ func (b *Burst) Add(head wire.Header, payload []byte) (full bool) {
 	if head.ID != b.id || b.state == nil {
 		b.id, b.state = head.ID, b.hub.events[head.ID]
 	}
-	t := task{state: b.state, seq: head.Seq, fate: refused}
+	t := task{state: b.state, seq: head.Seq, size: len(payload), fate: refused}
 	switch {
 	case t.state == nil:
 		t.fate = unknown
@@ -124,6 +125,7 @@ func (b *Burst) count() {
 // open and has the session. It must not be called by two goroutines at a time.
 func (s *Session) Inbound(c *session.Cursor, b *Burst) {
 	b.count()
+	s.hub.trace.received(s.id, b)
 	if !b.work {
 		b.release()
 		return

@@ -31,6 +31,7 @@ type Hub struct {
 	userGroups userGroups
 	cluster    atomic.Pointer[Cluster]
 	metrics    counters
+	trace      *Trace
 	most       atomic.Int64 // sessions
 	keepFrames atomic.Int64 // written frames each session may keep
 	held       atomic.Int64 // bytes of the batches that sessions hold
@@ -106,7 +107,7 @@ func New(options Options) (*Hub, error) {
 		h.limits.KeepFrames, h.limits.KeepBytes = 0, 0
 	}
 	for i := range h.layout.Events {
-		e := &eventState{event: &h.layout.Events[i]}
+		e := &eventState{event: &h.layout.Events[i], index: i}
 		e.allowed.Store(e.event.Inbound)
 		h.events[e.event.ID] = e
 	}
@@ -125,6 +126,7 @@ func New(options Options) (*Hub, error) {
 	h.ctx, h.cancel = nova.WithHub(ctx, h), cancel
 	h.catching.ring, h.logging.base = make(chan struct{}, 1), rand.Text()[:10]
 	h.logging.closing, h.logging.heads = make(chan struct{}), make(chan struct{}, headsAtOnce)
+	h.trace = newTrace(h, options.Trace, options.Shards)
 	h.startLoops()
 	return h, nil
 }

@@ -51,6 +51,7 @@ type counters struct {
 // eventState is what the hub keeps per event of the schema.
 type eventState struct {
 	event     *wire.Event
+	index     int         // in the schema
 	allowed   atomic.Bool // by schema, option or AllowInbound
 	handlers  atomic.Pointer[[]*handler]
 	published atomic.Uint64

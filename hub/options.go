@@ -69,6 +69,8 @@ type Options struct {
 	// cannot hold exactly; default GuardWarn.
 	Int64Guard Guard
 
+	Trace TraceOptions // of the newest events, for people to look at
+
 	Shards int              // loops that serve sessions; default GOMAXPROCS
 	Logger *slog.Logger     // default silent
 	Tracer nova.Tracer      // default none

@@ -41,6 +41,7 @@ func (h *Hub) publish(ctx context.Context, p *nova.Publication, wait bool) (resu
 		return nova.Result{}, err
 	}
 	state.published.Add(1)
+	h.trace.published(ctx, state, p, h.options.Tracer)
 	if c := h.cluster.Load(); c != nil {
 		err = (*c).Publish(ctx, *p)
 	}

@@ -31,6 +31,7 @@ func (s *Session) InboundNumbered(c *session.Cursor, b *Burst) bool {
 	before := box.received
 	ok := s.accept(box, c, b)
 	b.count()
+	s.hub.trace.received(s.id, b)
 	switch {
 	case box.received == before:
 		b.release()

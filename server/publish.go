@@ -282,7 +282,7 @@ func (p *publisher) publish(ctx context.Context, body []byte) (publishResult, *p
 		}
 		return publishResult{}, refuse(nova.Invalid, "/data", "%s", err)
 	}
-	publication := nova.Publication{Event: event, Target: q.target, Frame: frame, Durable: true,
+	publication := nova.Publication{Event: event, Target: q.target, Frame: frame, Durable: true, API: true,
 		Unsafe: p.layout.CheckInt64(event.Table, frame[wire.HeaderLen:])}
 	if q.key == "" {
 		return p.hand(ctx, publication)
