@@ -18,6 +18,7 @@ import (
 // topic speak of what was delivered; lost here of what the log can give.
 type logged struct {
 	ready bool // epoch, lost and head are the log's
+	asked bool // they were once
 	// away: the log did not answer for LogWait. Joins get what memory has; the rule
 	// says what happens to frames.
 	away  bool

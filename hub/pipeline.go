@@ -261,6 +261,12 @@ func (h *Hub) load(ctx context.Context, r *room) error {
 	t, l := r.topic, r.topic.log
 	before := t.bytes
 	same := epoch == l.epoch && head >= t.head && !l.degraded
+	if l.asked && l.epoch == "" && t.head == 0 && len(l.queue) > 0 && !l.degraded {
+		// It was empty: what it has now is the queue's, taken by attempts that seemed to
+		// fail. The attempt that succeeds gives those frames their places.
+		same, epoch = true, ""
+	}
+	l.asked = true
 	if l.degraded || epoch == l.epoch && !same {
 		h.logging.newGeneration()
 	}

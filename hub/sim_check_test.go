@@ -164,12 +164,17 @@ func (w *simWorld) round() (moved bool) {
 		k.readSome(1 << 20)
 	}
 	w.settle()
+	if w.hub.SimAppending() {
+		time.Sleep(100 * time.Millisecond)
+		moved = true
+	}
 	return moved
 }
 
 // drained checks what holds when nothing moves any more.
 func (w *simWorld) drained() {
 	w.checkHeld()
+	w.checkLog()
 	if m := w.hub.Metrics(); w.calm && m.SlowClosed == 0 && len(w.socks) != len(w.clients) {
 		w.fail(20, "%d sockets for %d clients without a fault", len(w.socks), len(w.clients))
 	}
@@ -222,6 +227,7 @@ func (w *simWorld) reached(cl *simClient, l *simLog) {
 			missing++
 		}
 	}
+	missing += w.logReached(cl, got)
 	if missing > len(cl.reasons)+cl.skipped {
 		w.fail(4, "client %d: %d of %d emits did not arrive, %d declared missing, %d of no subscription",
 			cl.id, missing, len(l.addressed), len(cl.reasons), cl.skipped)

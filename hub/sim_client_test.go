@@ -241,6 +241,9 @@ func (cl *simClient) attached(k *simSock, m *sim.Message) {
 		}
 		maps.Copy(cl.untold, cl.subs)
 		cl.name, cl.next, cl.got, cl.subs = v.Session, uint64(v.NextSeq), nil, map[string]*simSub{}
+		for topic := range cl.unsure { // what crossed its leave may come again
+			cl.forgetTopic(topic)
+		}
 		cl.left, cl.unsure, cl.skipped = map[string]bool{}, map[string]bool{}, 0
 		cl.reasons, cl.sent, cl.acked, cl.shared = map[uint64]session.Reason{}, nil, 0, false
 		return
@@ -317,6 +320,10 @@ func (cl *simClient) leave(topic string) {
 	delete(cl.subs, topic)
 	delete(cl.untold, topic)
 	cl.left[topic] = true
+	cl.forgetTopic(topic)
+}
+
+func (cl *simClient) forgetTopic(topic string) {
 	for a := range cl.seen {
 		if a.topic == topic {
 			delete(cl.seen, a)
@@ -347,7 +354,7 @@ func (cl *simClient) handler(a simAddress, n uint64) {
 		cl.seen = map[simAddress]int{}
 	}
 	if cl.seen[a]++; cl.seen[a] > cl.w.most(a) && !cl.quits(a.topic) {
-		cl.w.fail(2, "client %d: emit %d (%+v) a second time, as number %d", cl.id, a.emit, cl.w.emits[a.emit], n)
+		cl.w.fail(2, "client %d: emit %d (%+v) of topic %q a second time, as number %d", cl.id, a.emit, cl.w.emits[a.emit], a.topic, n)
 	}
 	cl.got = append(cl.got, a)
 	if t := cl.w.emits[a.emit].target; cl.life != nil && t.Except == cl.life.ID() {

@@ -91,12 +91,16 @@ func (h *Hub) SimPosition(topic string) (epoch string, head uint64) {
 	return r.topic.epoch, r.topic.head
 }
 
+// SimAppending reports whether frames are on their way into a log.
+func (h *Hub) SimAppending() bool { return h.logging.bytes.Load() > 0 }
+
 // SimIdle returns the topics without members and the sessions without a socket,
 // as far as there are more of their kind than the totals allow.
 func (h *Hub) SimIdle() (list []string) {
 	for _, r := range h.topics.all() {
 		r.mu.Lock()
-		if r.members == 0 && r.topic.joining == 0 && h.overTotals() {
+		pending := r.topic.log != nil && r.topic.log.busy // frames that were accepted, or a place to be learnt
+		if r.members == 0 && r.topic.joining == 0 && !pending && h.overTotals() {
 			list = append(list, "topic "+r.topic.epoch)
 		}
 		r.mu.Unlock()

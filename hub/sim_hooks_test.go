@@ -18,6 +18,7 @@ const (
 	moodAuthorize = iota
 	moodHook
 	moodHandler
+	moodLog
 	simMoods
 )
 

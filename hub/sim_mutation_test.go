@@ -78,6 +78,21 @@ var simMutations = []sim.Mutation{
 	{Name: "sessions without a socket are never too many", File: "hub/lost.go", Edits: [][2]string{
 		{"		if !old && int64(h.Len()) <= h.most.Load() && h.SessionBytes() <= int64(h.options.Session.TotalBytes) {", "		if !old {"},
 	}},
+	{Name: "an append is tried again as another frame", File: "hub/pipeline.go", Edits: [][2]string{
+		{"ID: a.id, Except", "ID: rand.Text(), Except"}, {"	\"context\"\n", "	\"context\"\n	\"crypto/rand\"\n"},
+	}},
+	{Name: "delivered although the log failed", File: "hub/pipeline.go", Edits: [][2]string{
+		{"entries); err != nil {\n		return err\n	}\n	r.mu", "entries); err != nil {\n		for i := range entries {\n			entries[i].Epoch, entries[i].Offset = r.topic.log.epoch, r.topic.head+uint64(i)+1\n		}\n	}\n	r.mu"},
+	}},
+	{Name: "what waits for the log is dropped with a failure", File: "hub/pipeline.go", Edits: [][2]string{
+		{"	if !closing {\n		return true\n	}", "	if !closing && len(l.queue) < 2 {\n		return true\n	}"},
+	}},
+	{Name: "a frame of a lost answer is taken for another's", File: "hub/pipeline.go", Edits: [][2]string{
+		{"	if l.asked && l.epoch", "	if l.epoch == \"-\" && l.epoch"},
+	}},
+	{Name: "the log forgets whom a frame leaves out", File: "hub/pipeline.go", Edits: [][2]string{
+		{"ID: a.id, Except: a.except", "ID: a.id"},
+	}},
 	{Name: "a session that ended stays findable", File: "hub/end.go", Edits: [][2]string{
 		{"delete(h.strings, s.hash)", "_ = s.hash"},
 	}},

@@ -122,14 +122,14 @@ func simOps() []simOp {
 				w.restart()
 			}
 		}),
-		fault("api", 5, func(w *simWorld, a, b, c int) { w.api(a, simRooms[b%6], c) }),
+		fault("api", 5, func(w *simWorld, a, b, c int) { w.api(a, simRooms[b%len(simRooms)], c) }),
 		fault("deny", 2, func(w *simWorld, a, b, _ int) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.denied[simRooms[b%6]] = a%2 == 0
+			w.denied[simRooms[b%len(simRooms)]] = a%2 == 0
 		}),
 		fault("identity", 2, onClient(func(_ *simWorld, cl *simClient, b, c int) {
-			cl.query.Set("topics", []string{"", "t0", "t1,t2"}[b%3])
+			cl.query.Set("topics", []string{"", "t0", "t1,t2,t3"}[b%3])
 			cl.query.Set("groups", []string{"", "g0", "g1,g2"}[c%3])
 		})),
 		fault("thief", 1, onClient(func(w *simWorld, cl *simClient, _, c int) { w.thief(cl, c) })),
@@ -140,7 +140,7 @@ func simOps() []simOp {
 		})),
 		fault("bye", 1, onClient(func(_ *simWorld, cl *simClient, b, _ int) { cl.bye([]int{1000, 1001, 4000}[b%3]) })),
 		does("sub", 8, onClient(func(_ *simWorld, cl *simClient, b, c int) {
-			topic := simTopics[b%3]
+			topic := simTopics[b%len(simTopics)]
 			switch {
 			case cl.base:
 				cl.send(&control.Subscribe{Topic: topic})
@@ -150,9 +150,9 @@ func simOps() []simOp {
 		})),
 		does("unsub", 2, onClient(func(_ *simWorld, cl *simClient, b, _ int) {
 			if cl.base || cl.gate.Attached() {
-				cl.send(&control.Unsubscribe{Topic: simTopics[b%3]})
-				if cl.leaves(simTopics[b%3]); !cl.base {
-					cl.leave(simTopics[b%3])
+				cl.send(&control.Unsubscribe{Topic: simTopics[b%len(simTopics)]})
+				if cl.leaves(simTopics[b%len(simTopics)]); !cl.base {
+					cl.leave(simTopics[b%len(simTopics)])
 				}
 			}
 		})),

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	simTopics = []string{"t0", "t1", "t2"}
-	simRooms  = []string{"t0", "t1", "t2", "g0", "g1", "g2"}
+	simTopics = []string{"t0", "t1", "t2", simLogged}
+	simRooms  = []string{"t0", "t1", "t2", simLogged, "g0", "g1", "g2"}
 	simEvents = []string{"must", "drop", "latest", "plain", "fleeting", "state"}
 )
 
@@ -21,9 +21,10 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // simEmit is one publish.
 type simEmit struct {
-	event  string
-	target nova.Target
-	key    string
+	event   string
+	target  nova.Target
+	key     string
+	refused bool
 }
 
 // must reports whether the emit may only be lost with its session.
@@ -76,7 +77,7 @@ func (w *simWorld) target(a, b int) nova.Target {
 	case 0:
 		t = nova.Broadcast()
 	case 1, 2:
-		t = nova.Topic("t" + n)
+		t = nova.Topic(simTopics[b%len(simTopics)])
 	case 3:
 		t = nova.Group("g" + n)
 	case 4:
@@ -86,7 +87,7 @@ func (w *simWorld) target(a, b int) nova.Target {
 	case 6:
 		t = nova.UserGroup("us" + n)
 	default:
-		t = nova.Topics("t"+n, simTopics[b/3%3], "t"+n)
+		t = nova.Topics("t"+n, simTopics[b/3%len(simTopics)], "t"+n)
 	}
 	if list := w.hub.SimSessions(); b%5 == 0 && len(list) > 0 {
 		t = t.But(list[b/5%len(list)].ID())
@@ -117,6 +118,9 @@ func (w *simWorld) reach(t nova.Target, catching bool) (list []simReached) {
 		case t.Except != "" && s.ID() == t.Except:
 		case t.Kind == nova.ToTopic, t.Kind == nova.ToTopics:
 			for _, name := range simTopicsOf(t) {
+				if w.topicLog != nil && name == simLogged {
+					continue // whoever is a member once the log has it
+				}
 				if s.SimMember(nova.Topic(name)) && s.SimCatching(name) == catching {
 					list = append(list, simReached{s, name})
 				}
@@ -137,17 +141,25 @@ func (w *simWorld) publish(event string, target nova.Target, key string, racing 
 	result, err := w.hub.TryPublishFrame(context.Background(), nova.Publication{
 		Event: w.event(event), Frame: simFrame(event, id, key), Target: target,
 	})
+	e := simEmit{event: event, target: target, key: key}
 	if err != nil {
-		w.fail(20, "publish: %v", err)
+		code := nova.CodeOf(err)
+		if e.refused = true; !w.logged(target) || code != nova.Unavailable && code != nova.Exhausted {
+			w.fail(20, "publish: %v", err)
+		}
+		w.emits = append(w.emits, e)
 		return
 	}
-	if result.Members != len(reach) && !racing {
+	if result.Members != len(reach) && !racing && !w.logged(target) {
 		w.fail(17, "publish to %+v reaches %d, the sessions say %d", target, result.Members, len(reach))
 	}
-	w.emits = append(w.emits, simEmit{event: event, target: target, key: key})
+	w.emits = append(w.emits, e)
 	places := map[string]simPlace{}
 	if event != "fleeting" {
 		for _, name := range simTopicsOf(target) {
+			if w.topicLog != nil && name == simLogged {
+				continue
+			}
 			epoch, head := w.hub.SimPosition(name)
 			ref := hub.SimRef(epoch, name)
 			if target.Kind == nova.ToTopic && result.Offset != head {

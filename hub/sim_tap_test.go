@@ -92,10 +92,14 @@ func (k *simSock) tapped(m *sim.Message) {
 		}
 		k.next = uint64(v.To) + 1
 	case m.Head.Seq > 0:
+		if v := (control.TopicSubscribed{}); w.topicLog != nil && m.Head.ID == control.TopicSubscribedID &&
+			v.UnmarshalNova(m.Body) == nil && v.Topic == simLogged {
+			w.topicLog.told(v.Epoch)
+		}
 		k.number(m)
 	}
 	if m.Ref != 0 {
-		id, ok := w.offsets[[2]uint64{m.Ref, m.Offset}]
+		id, ok := w.offset(m.Ref, m.Offset)
 		if got := simEmitID(m.Head.ID, m.Body); !ok || id != got {
 			w.fail(13, "offset %d of %x (%s) is emit %d and emit %d", m.Offset, m.Ref, w.names[m.Ref], id, got)
 		}

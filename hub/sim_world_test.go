@@ -25,26 +25,28 @@ import (
 // simWorld is a real hub and a real server in a bubble of fake time, with sockets
 // that do what the program says.
 type simWorld struct {
-	peeker  sim.Peeker
-	hub     *hub.Hub // of the life that goes on
-	server  *server.Server
-	limits  hub.Options
-	room    int
-	calm    bool // no faults in this program
-	step    atomic.Int64
-	skew    atomic.Int64 // of the hub's clock
-	emits   []simEmit
-	offsets map[[2]uint64]int // ref, offset → emit
-	names   map[uint64]string // ref → topic
-	users   map[string]map[string]bool
-	clients []*simClient
-	socks   []*simSock
-	rounds  int // of the drain
-	holds   []func()
-	calls   sync.WaitGroup // of the application and of hubs that close
-	logs    map[*hub.Session]*simLog
-	broken  *simViolation
-	trace   hash.Hash64 // of everything written, to compare runs
+	peeker   sim.Peeker
+	hub      *hub.Hub // of the life that goes on
+	server   *server.Server
+	limits   hub.Options
+	room     int
+	calm     bool // no faults in this program
+	step     atomic.Int64
+	skew     atomic.Int64 // of the hub's clock
+	emits    []simEmit
+	offsets  map[[2]uint64]int // ref, offset → emit
+	names    map[uint64]string // ref → topic
+	users    map[string]map[string]bool
+	topicLog *simTopicLog // nil: no topic has a log
+	began    int          // the first emit of this life
+	clients  []*simClient
+	socks    []*simSock
+	rounds   int // of the drain
+	holds    []func()
+	calls    sync.WaitGroup // of the application and of hubs that close
+	logs     map[*hub.Session]*simLog
+	broken   *simViolation
+	trace    hash.Hash64 // of everything written, to compare runs
 
 	mu      sync.Mutex // guards what follows, and broken
 	handled map[*nova.Client][]int64
@@ -155,6 +157,11 @@ func newSimWorld(p sim.Program, schema *nova.Schema) *simWorld {
 		w.limits.Session.TotalBytes, w.limits.Session.MaxSessions = 500+r.IntN(4000), 1+r.IntN(4)
 		w.limits.History.TotalBytes, w.limits.History.MaxTopics = 500+r.IntN(2000), 1+r.IntN(3)
 	}
+	if r.IntN(2) == 0 {
+		w.topicLog = newSimTopicLog(w)
+		w.limits.Log, w.limits.LogWait = w.topicLog, time.Second
+		w.limits.Topics = []hub.TopicRule{{Pattern: simLogged, Log: true, LogPolicy: hub.Hold}}
+	}
 	w.start()
 	for i := range 1 + r.IntN(3) {
 		cl := &simClient{w: w, id: i, base: r.IntN(4) == 0, query: url.Values{"nova": {"2"}, "user": {fmt.Sprint("u", i)}}}
@@ -183,7 +190,7 @@ func (w *simWorld) start() {
 	if _, err := h.HandleFrame(w.event("up"), w.handle); err != nil {
 		panic(err)
 	}
-	w.hub, w.server = h, s
+	w.hub, w.server, w.began = h, s, len(w.emits)
 }
 
 // restart shuts the server down while everything goes on, with another in its
