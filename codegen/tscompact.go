@@ -3,6 +3,9 @@ package codegen
 import (
 	"slices"
 	"strings"
+
+	"github.com/ignex/nova/schema"
+	"github.com/ignex/nova/wire"
 )
 
 // codecs writes the codec of each table. Functions may refer to what follows,
@@ -53,15 +56,33 @@ func (f *tsFile) tableExpr(t *table) string {
 	return "$" + t.Name
 }
 
-// text writes a table as the text "property:method ...".
+// isTextEvent reports whether an event is its name and the text of its table.
+func (f *tsFile) isTextEvent(e *schema.Event) bool {
+	return f.isInline(f.byName[e.Table]) && e.ID == wire.EventID(e.Name) && tsOptions(e) == ""
+}
+
+// isTextEventTable reports whether a table stands in a text event alone.
+func (f *tsFile) isTextEventTable(t *table) bool {
+	return f.isInline(t) && slices.ContainsFunc(f.model.Events, func(e *schema.Event) bool {
+		return f.byName[e.Table] == t && f.isTextEvent(e)
+	})
+}
+
+// text writes a table as a call of defineFields.
 func (f *tsFile) text(t *table) string {
+	return "/* #__PURE__ */ " + f.name("defineFields") + "<" + t.Name + ">(" + textOf(t) + ")"
+}
+
+// textOf returns the arguments that make a table: the text "property:method ...",
+// where no method is string, and the table inside.
+func textOf(t *table) string {
 	var fields []string
 	inner := ""
 	for _, x := range t.fields {
-		fields = append(fields, x.JSON+":"+tsMethod(x))
+		fields = append(fields, strings.TrimSuffix(x.JSON+":"+tsMethod(x), ":string"))
 		if x.target != nil {
 			inner = ", $" + x.target.Name
 		}
 	}
-	return "/* #__PURE__ */ " + f.name("defineFields") + "<" + t.Name + ">(" + tsString(strings.Join(fields, " ")) + inner + ")"
+	return tsString(strings.Join(fields, " ")) + inner
 }

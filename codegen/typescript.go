@@ -64,10 +64,16 @@ func (f *tsFile) imports(runtime string) {
 		values, types = append(values, "defineEnum"), append(types, "EnumCodec")
 	}
 	if len(f.model.Events) > 0 {
-		values, types = append(values, "defineEvent"), append(types, "EventDescriptor")
+		types = append(types, "EventDescriptor")
+	}
+	if slices.ContainsFunc(f.model.Events, func(e *schema.Event) bool { return !f.isTextEvent(e) }) {
+		values = append(values, "defineEvent")
+	}
+	if slices.ContainsFunc(f.model.Events, f.isTextEvent) {
+		values = append(values, "defineTextEvent")
 	}
 	types = append(types, "Schema")
-	if slices.ContainsFunc(f.tables, func(t *table) bool { return f.isText(t) }) {
+	if slices.ContainsFunc(f.tables, func(t *table) bool { return f.isText(t) && !f.isTextEventTable(t) }) {
 		values = append(values, "defineFields")
 	}
 	if slices.ContainsFunc(f.tables, func(t *table) bool { return !f.isText(t) }) {
@@ -291,6 +297,11 @@ func (f *tsFile) descriptors() {
 		events = append(events, e.TSName)
 		f.line("")
 		f.doc("", e.Doc)
+		if f.isTextEvent(e) {
+			f.line("export const %s: %s<%s> = /* #__PURE__ */ %s<%s>(%s, %s);", e.TSName, f.name("EventDescriptor"), e.Table.Name,
+				f.name("defineTextEvent"), e.Table.Name, tsString(e.Name), textOf(f.byName[e.Table]))
+			continue
+		}
 		f.line("export const %s: %s<%s> = /* #__PURE__ */ %s<%s>({", e.TSName, f.name("EventDescriptor"), e.Table.Name, f.name("defineEvent"), e.Table.Name)
 		id := fmt.Sprintf(" id: %#08x,", e.ID)
 		if f.compact && e.ID == wire.EventID(e.Name) {

@@ -33,7 +33,7 @@ export class Client {
   readonly #ownGroups = new Set<string>();
   #givenGroups: readonly string[] = [];
   #welcomeGroups: readonly string[] = [];
-  readonly #told = new Told(this.#writer, (frame) => this.#ready && this.#link.send(frame));
+  readonly #told = new Told(this.#writer, (frame) => this.#ready && this.#link.pace.send(frame));
   /** Snapshots to ask for. */
   readonly #asked = new Map<string, Uint8Array>();
   #positions = false;
@@ -49,7 +49,7 @@ export class Client {
   /** @throws NovaError when the address or an option cannot work */
   constructor(url: string | URL, options: Options = {}) {
     this.#schema = options.schema && `schema/${options.schema.fingerprint}`;
-    this.#queue = new SendQueue(options.queue, (frame) => this.#ready && this.#link.room && this.#link.send(frame));
+    this.#queue = new SendQueue(options.queue, (frame) => this.#ready && this.#link.pace.room() && this.#link.pace.send(frame));
     const events = {
       know: (event: EventDescriptor<any>) => this.#inbox.know(event),
       error: (e: NovaError) => this.#report(e),
@@ -57,7 +57,7 @@ export class Client {
       resume: (lastSeq: number) => this.#control(control.resume, { lastSeq }),
       violation: (what: string) => this.#link.finish(`the server broke the protocol: ${what}`, 1002),
       open: () => {
-        const { lastSeq } = this.#inbox;
+        const lastSeq = this.#inbox.gate.counter;
         this.#resuming = lastSeq > 0;
         this.#control(control.hello, { version: 2, caps: [SESSION, TOPICS, this.#schema!].filter(Boolean), lastSeq });
       },
@@ -66,7 +66,7 @@ export class Client {
       room: () => this.#queue.flush(),
       lost: () => {
         this.#ready = false;
-        for (const part of [this.#topics, this.#session, this.#inbox]) part.lost();
+        for (const part of [this.#topics, this.#session, this.#inbox.gate]) part.lost();
       },
       status: (status: Status) => {
         if (status.state === "closed") this.#queue.clear(`the client is closed: ${status.reason}`);
@@ -85,7 +85,7 @@ export class Client {
     });
     on(control.resumed, ({ ok }) => {
       if (this.#resuming) this.#notify("onRecovered", ok);
-      else this.#inbox.resumed(ok);
+      else this.#inbox.gate.resumed(ok);
       this.#resuming = false;
     });
     on(control.novaSession, (m) => this.#attached(m));
@@ -196,8 +196,7 @@ export class Client {
    * @throws NovaError invalid for a bad name or limit
    */
   subscribe(topic: string, options: SubscribeOptions = {}): Subscription {
-    checkName("topic", topic);
-    this.#open();
+    this.#check("topic", topic);
     return this.#topics.subscribe(topic, options);
   }
 
@@ -211,8 +210,7 @@ export class Client {
    * @throws NovaError invalid for a bad name
    */
   joinGroup(group: string): void {
-    checkName("group", group);
-    this.#open();
+    this.#check("group", group);
     this.#ownGroups.add(group);
     this.#join(group);
   }
@@ -231,8 +229,7 @@ export class Client {
    * @throws NovaError invalid for a bad name or number
    */
   snapshot(topic: string, fromSeq = 0): void {
-    checkName("topic", topic);
-    this.#open();
+    this.#check("topic", topic);
     this.#asked.set(topic, encode(this.#writer, control.snapshotRequest, { topic, fromSeq }));
     this.#ask();
   }
@@ -257,17 +254,22 @@ export class Client {
     return this.#notices.add("onRecovered", listener);
   }
 
+  #check(kind: "topic" | "group", name: string): void {
+    checkName(kind, name);
+    this.#open();
+  }
+
   #open(): void {
     if (this.status.state === "closed") throw new NovaError("failed_precondition", "the client is closed");
   }
 
   async #post<T>(event: EventDescriptor<T>, value: T): Promise<void> {
     this.#open();
-    return this.#queue.push(encode(this.#writer, event, value), this.#link.buffered);
+    return this.#queue.push(encode(this.#writer, event, value), this.#link.socket?.bufferedAmount);
   }
 
   #control<T>(event: EventDescriptor<T>, value: T): void {
-    this.#link.send(encode(this.#writer, event, value));
+    this.#link.pace.send(encode(this.#writer, event, value));
   }
 
   #join(group: string): void {
@@ -276,7 +278,7 @@ export class Client {
 
   #ask(): void {
     if (!this.#ready) return;
-    for (const frame of this.#asked.values()) this.#link.send(frame);
+    for (const frame of this.#asked.values()) this.#link.pace.send(frame);
     this.#asked.clear();
   }
 
@@ -314,7 +316,7 @@ export class Client {
     if (!s.on) return true;
     if (!s.attach(m) || (m.recovered && !again && !this.#queue.ack(m.received))) return false;
     this.#id = m.clientId;
-    if (!again) this.#link.limit(m.rate, m.burst);
+    if (!again) this.#link.pace.limit(m.rate, m.burst);
     if (!m.recovered) this.#begin(m.received);
     else if (!again) this.#topics.recovered();
     if (!again || !m.recovered) this.#start(m.heartbeatMs, m.maxMessage);

@@ -62,7 +62,7 @@ export class GapGate<F> {
   }
 
   /** A connection ended: the counter stays, what is held is forgotten. */
-  reset(): void {
+  lost(): void {
     this.#pending.clear();
     this.#wait(false);
     this.#fresh = true;

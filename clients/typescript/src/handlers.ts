@@ -46,15 +46,17 @@ const NONE: readonly Entry[] = [];
 export class Handlers {
   readonly #byKey = new Map<Key, readonly Entry[]>();
 
-  add(key: Key, handler: (value: any, meta: any) => void, once = false): Handle {
+  add(key: Key, handler: Entry["handler"], once = false): Handle {
     const entry: Entry = { handler, once, active: true };
     this.#byKey.set(key, [...this.#list(key), entry]);
-    return { off: () => this.#remove(key, (e) => e === entry) };
+    return { off: () => this.off(key, entry) };
   }
 
-  /** Removes a handler, or all of the key. */
-  off(key: Key, handler?: (value: any, meta: any) => void): void {
-    this.#remove(key, (e) => handler === undefined || e.handler === handler);
+  /** Removes one entry, those of a handler, or all of the key. */
+  off(key: Key, which?: Entry | Entry["handler"]): void {
+    const left = this.#list(key).filter((e) => which && e !== which && e.handler !== which || (e.active = false));
+    if (left.length > 0) this.#byKey.set(key, left);
+    else this.#byKey.delete(key);
   }
 
   /** Removes every handler. */
@@ -73,7 +75,7 @@ export class Handlers {
     for (const list of [this.#list(key), rest]) {
       for (const entry of list) {
         if (!entry.active) continue;
-        if (entry.once) this.#remove(key, (e) => e === entry);
+        if (entry.once) this.off(key, entry);
         try {
           entry.handler(value, meta);
         } catch (cause) {
@@ -85,11 +87,5 @@ export class Handlers {
 
   #list(key: Key): readonly Entry[] {
     return this.#byKey.get(key) ?? NONE;
-  }
-
-  #remove(key: Key, match: (e: Entry) => boolean): void {
-    const left = this.#list(key).filter((e) => !match(e) || (e.active = false));
-    if (left.length > 0) this.#byKey.set(key, left);
-    else this.#byKey.delete(key);
   }
 }

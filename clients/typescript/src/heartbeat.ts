@@ -22,7 +22,6 @@ export interface HeartbeatOptions {
 export class Heartbeat {
   #intervalMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #due = 0;
   #heard = false;
   #missed = 0;
   #probing = false;
@@ -67,15 +66,15 @@ export class Heartbeat {
   #wait(ms: number, probing: boolean): void {
     clearTimeout(this.#timer);
     this.#probing = probing;
-    this.#due = Date.now() + ms;
-    this.#timer = setTimeout(() => this.#tick(ms), ms);
+    const late = Date.now() + ms * 1.5;
+    this.#timer = setTimeout(() => this.#tick(late), ms);
   }
 
-  #tick(waited: number): void {
+  #tick(late: number): void {
     const probed = this.#probing;
     this.#probing = false;
     if (this.#heard) this.#missed = 0;
-    else if (Date.now() - this.#due > waited / 2) return this.probe();
+    else if (Date.now() > late) return this.probe();
     else if (probed || ++this.#missed >= (this.#options.misses ?? 2)) {
       this.stop();
       return this.#dead();

@@ -35,7 +35,8 @@ export interface InboxEvents {
 export class Inbox {
   readonly handlers = new Handlers();
   readonly stats: Stats = { frames: 0, bytes: 0, undecodable: 0, unknown: 0, stale: 0 };
-  readonly #gate: GapGate<Header>;
+  /** Towards servers without sessions; its counter survives reconnects. */
+  readonly gate: GapGate<Header>;
   readonly #known = new Map<number, EventDescriptor<any>>();
   readonly #controls = new Map<number, { event: EventDescriptor<any>; handle: (m: any) => unknown }>();
   readonly #reader: Reader;
@@ -53,14 +54,9 @@ export class Inbox {
     this.#session = session;
     this.#topics = topics;
     this.#events = events;
-    this.#gate = new GapGate(options.gate ?? {}, { ...events, deliver: (frame) => this.#deliver(frame) });
+    this.gate = new GapGate(options.gate ?? {}, { ...events, deliver: (frame) => this.#deliver(frame) });
     this.#reader = new Reader(options.int64 === "error" ? undefined : (path) => this.#rounded(path));
     for (const event of options.schema?.events ?? []) this.know(event);
-  }
-
-  /** Last delivery number seen; survives reconnects. */
-  get lastSeq(): number {
-    return this.#gate.counter;
   }
 
   /** Calls handler for every event of that kind, or only for the next. */
@@ -77,16 +73,6 @@ export class Inbox {
   /** Handles a control event, which no application handler sees; handle returns false when the server breaks the protocol. */
   control<T>(event: EventDescriptor<T>, handle: (m: T) => unknown): void {
     this.#controls.set(event.id, { event, handle });
-  }
-
-  /** The connection is gone: what is held behind a hole is forgotten. */
-  lost(): void {
-    this.#gate.reset();
-  }
-
-  /** The server answered a request to fill a hole. */
-  resumed(ok: boolean): void {
-    this.#gate.resumed(ok);
   }
 
   /** Reports an error of that key unless it was reported before. */
@@ -109,7 +95,7 @@ export class Inbox {
     const { seq } = frame;
     if (seq === 0) return this.#deliver(frame);
     if (seq === Infinity) return this.#undecodable("", "delivery number beyond 2^53");
-    if (!this.#session.on) return this.#gate.push(seq, frame);
+    if (!this.#session.on) return this.gate.push(seq, frame);
     if (!this.#session.attached) return;
     if (!this.#session.push(seq, seq)) return this.#events.violation(`delivery number ${seq} out of order`);
     this.#deliver(frame);
@@ -120,9 +106,8 @@ export class Inbox {
     const control = this.#controls.get(frame.id);
     if (!control) return this.#application(frame);
     const { event, handle } = control;
-    this.#decode(this.#controlReader, event, frame, (m) => {
-      if (handle(m) === false) this.#events.violation(`impossible ${event.name}`);
-    });
+    const m = this.#decode(this.#controlReader, event, frame);
+    if (m && handle(m) === false) this.#events.violation(`impossible ${event.name}`);
   }
 
   #application(frame: Header): void {
@@ -144,9 +129,9 @@ export class Inbox {
     const any = !event.internal;
     const all = [this.handlers, ...this.#topics.audience(topic)];
     if (!all.some((h) => h.wants(id)) && !(any && this.handlers.wants(ANY))) return;
-    this.#decode(this.#reader, event, frame, (value) => {
-      for (const h of all) h.dispatch(id, value, (cause) => this.#threw(event.name, cause), meta, any && h === this.handlers);
-    });
+    const value = this.#decode(this.#reader, event, frame);
+    if (!value) return;
+    for (const h of all) h.dispatch(id, value, (cause) => this.#threw(event.name, cause), meta, any && h === this.handlers);
   }
 
   #unknown({ view, id, start, end }: Header, meta: Meta): void {
@@ -156,15 +141,15 @@ export class Inbox {
     this.handlers.dispatch(ANY, undefined, (cause) => this.#threw(undefined, cause), { ...meta, raw });
   }
 
-  #decode<T>(reader: Reader, event: EventDescriptor<T>, { view, start, end }: Header, then: (value: T) => void): void {
-    let value: T;
+  /** The value, an object; undefined when it is malformed, which is told. */
+  #decode<T>(reader: Reader, event: EventDescriptor<T>, { view, start, end }: Header): T | undefined {
     this.#decoding = event.name;
     try {
-      value = reader.payload(view, start, end, event.table);
+      return reader.payload(view, start, end, event.table);
     } catch (cause) {
-      return this.#undecodable(event.name, cause);
+      this.#undecodable(event.name, cause);
+      return undefined;
     }
-    then(value);
   }
 
   #rounded(path: string): void {

@@ -5,8 +5,8 @@ import { Heartbeat, bounded } from "./heartbeat.js";
 import { socketUrl, webSocketOf } from "./options.js";
 import type { Options } from "./options.js";
 import { Pace } from "./pace.js";
-import { Socket } from "./socket.js";
-import type { WebSocketClass } from "./socket.js";
+import { hangUp, transmit } from "./socket.js";
+import type { WebSocketClass, WebSocketLike } from "./socket.js";
 import type { Status } from "./status.js";
 import { onWake } from "./wake.js";
 import { utf8 } from "./wire/text.js";
@@ -14,13 +14,13 @@ import { utf8 } from "./wire/text.js";
 /** What a link tells its client. */
 export interface LinkEvents {
   /** The socket is open: say hello. */
-  open(): void;
+  readonly open: () => void;
   frame(view: DataView): void;
   /** Send a ping. */
   readonly ping: () => void;
   /** There is room for frames again. */
   readonly room: () => void;
-  /** The socket that was open is gone. */
+  /** There is no socket, if there was one. */
   lost(): void;
   status(status: Status): void;
   error(e: NovaError): void;
@@ -39,14 +39,15 @@ export class Link {
   readonly #Class: WebSocketClass;
   readonly #backoff: Backoff;
   readonly #heartbeat: Heartbeat;
-  readonly #pace: Pace;
-  #current: Status = { state: "idle" };
-  #socket: Socket | undefined;
+  /** Sends frames within the server's rate limit. */
+  readonly pace: Pace;
+  status: Status = { state: "idle" };
+  /** The socket of the attempt or connection under way; what others still do is ignored. */
+  socket: WebSocketLike | undefined;
   #attempt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #unwake: (() => void) | undefined;
   #openedAt = 0;
-  #opened = false;
   /** A fresh token was taken because of a 4401 and is not accepted yet. */
   #renewed = false;
   #hurried = false;
@@ -62,42 +63,19 @@ export class Link {
     this.#url = socketUrl(url);
     this.#Class = webSocketOf(options);
     this.#backoff = new Backoff(options.reconnect);
-    this.#pace = new Pace((frame) => this.#socket?.send(frame) ?? false, events.room);
+    this.pace = new Pace((frame) => transmit(this.socket, frame), events.room);
     this.#heartbeat = new Heartbeat(options.heartbeat ?? {}, events.ping, () => this.#fail("no answer"));
   }
 
-  get status(): Status {
-    return this.#current;
-  }
-
-  get buffered(): number {
-    return this.#socket?.buffered ?? 0;
-  }
-
-  /** Reports whether the server's rate limit lets a frame go at once. */
-  get room(): boolean {
-    return this.#pace.room();
-  }
-
-  /** Sends a frame, within the server's rate limit; false when there is no open socket. */
-  send(frame: Uint8Array): boolean {
-    return this.#pace.send(frame);
-  }
-
-  /** The server's limit for this connection: frames a second, 0 = none, and at once. */
-  limit(rate: number, burst: number): void {
-    this.#pace.limit(rate, burst);
-  }
-
   start(): void {
-    if (this.#current.state !== "idle") return;
+    if (this.status.state !== "idle") return;
     this.#unwake ??= onWake(() => this.#wake());
     this.#set({ state: "connecting" });
     void this.#dial();
   }
 
   pause(): void {
-    if (this.#current.state === "idle" || this.#current.state === "closed") return;
+    if (this.status.state === "idle" || this.status.state === "closed") return;
     const reason = "paused by the client";
     this.#end(KEEP, reason);
     this.#away = 0;
@@ -114,7 +92,7 @@ export class Link {
    * @param heartbeatMs its wish for the heartbeat, 0 = none
    */
   welcomed(heartbeatMs: number): void {
-    if (this.#current.state === "connected" || !this.#socket) return;
+    if (this.status.state === "connected" || !this.socket) return;
     clearTimeout(this.#timer);
     this.#renewed = false;
     this.#hurried = false;
@@ -135,19 +113,20 @@ export class Link {
     }
     if (attempt !== this.#attempt) return;
     try {
-      this.#socket = new Socket(this.#Class, this.#url, token === undefined ? token : ["nova.v2", `nova.token.${base64url(token)}`], {
-        open: () => {
-          this.#opened = true;
-          this.#events.open();
-        },
-        message: (data) => {
-          if (attempt !== this.#attempt) return;
-          this.#heartbeat.alive();
-          if (typeof data === "string") this.#events.error(new NovaError("invalid", "the server sent a text message"));
-          else this.#events.frame(new DataView(data));
-        },
-        close: (code, reason) => this.#closed(code, reason),
-      });
+      const ws = new this.#Class(this.#url, token === undefined ? token : ["nova.v2", `nova.token.${base64url(token)}`]);
+      this.socket = ws;
+      ws.binaryType = "arraybuffer";
+      ws.onopen = this.#events.open;
+      ws.onmessage = ({ data }: { data: string | ArrayBuffer }) => {
+        if (ws !== this.socket) return;
+        this.#heartbeat.alive();
+        if (typeof data === "string") this.#events.error(new NovaError("invalid", "the server sent a text message"));
+        else this.#events.frame(new DataView(data));
+      };
+      ws.onclose = ({ code, reason }: { code: number; reason: string }) => {
+        if (ws === this.socket) this.#closed(code, reason);
+      };
+      ws.onerror = () => {}; // a close event always follows; without a handler ws would throw
     } catch (cause) {
       return this.finish(`WebSocket failed: ${String(cause)}`);
     }
@@ -156,7 +135,7 @@ export class Link {
 
   /** The socket closed by itself. */
   #closed(code: number, reason: string): void {
-    this.#socket = undefined;
+    this.socket = undefined;
     this.#release();
     const text = describe(code, reason);
     const verdict = judge(code, reason);
@@ -187,7 +166,7 @@ export class Link {
 
   /** Ends for good. */
   finish(reason: string, code?: number): void {
-    if (this.#current.state === "closed") return;
+    if (this.status.state === "closed") return;
     this.#end(code ?? 1000, reason);
     this.#unwake?.();
     this.#set({ state: "closed", reason, code });
@@ -196,40 +175,37 @@ export class Link {
   /** Ends the attempt or connection under way, if any. */
   #end(code: number, reason: string): void {
     this.#attempt++;
-    const socket = this.#socket;
-    this.#socket = undefined;
+    const ws = this.socket;
+    this.socket = undefined;
     this.#release();
-    socket?.close(code, reason.slice(0, 40));
+    if (ws) hangUp(ws, code, reason.slice(0, 40));
   }
 
   #release(): void {
     clearTimeout(this.#timer);
     this.#heartbeat.stop();
-    this.#pace.limit(0, 0);
+    this.pace.limit(0, 0);
     if (this.#openedAt > 0) this.#backoff.ended(Date.now() - this.#openedAt);
     this.#openedAt = 0;
-    if (this.#opened) {
-      this.#opened = false;
-      this.#events.lost();
-    }
+    this.#events.lost();
   }
 
   /** The page or the network is back. */
   #wake(): void {
-    if (this.#current.state === "connected") return this.#heartbeat.probe();
+    if (this.status.state === "connected") return this.#heartbeat.probe();
     // Only who waits to reconnect has a delay.
-    if (this.#socket || this.#hurried || !(this.#current.retryInMs! >= 1000)) return;
+    if (this.socket || this.#hurried || !(this.status.retryInMs! >= 1000)) return;
     this.#hurried = true; // once until the next welcome: wake-ups must not defeat the delays
     clearTimeout(this.#timer);
     void this.#dial();
   }
 
   #set(status: Status): void {
-    this.#current = status;
+    this.status = status;
     this.#events.status(status);
   }
 }
 
 function base64url(text: string): string {
-  return btoa(String.fromCharCode(...utf8(text))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return btoa(String.fromCharCode(...utf8(text))).replace(/[+/=]/g, (c) => ({ "+": "-", "/": "_" })[c] ?? "");
 }

@@ -56,15 +56,12 @@ export function webSocketOf(options: Options): WebSocketClass {
  * @throws NovaError invalid
  */
 export function socketUrl(url: string | URL): string {
-  let parsed: URL | undefined;
   try {
-    parsed = new URL(url, globalThis.location?.href);
+    const parsed = new URL(url, globalThis.location?.href);
     parsed.protocol = parsed.protocol.replace("http", "ws");
+    parsed.hash = "";
+    parsed.searchParams.set("nova", "2");
+    if (/^wss?:/.test(parsed.href)) return parsed.href;
   } catch {}
-  if (!parsed || !/^wss?:$/.test(parsed.protocol)) {
-    throw new NovaError("invalid", `"${url}" is not a ws, wss, http or https URL`);
-  }
-  parsed.hash = "";
-  parsed.searchParams.set("nova", "2");
-  return parsed.href;
+  throw new NovaError("invalid", `"${url}" is not a ws, wss, http or https URL`);
 }

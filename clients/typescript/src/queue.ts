@@ -54,7 +54,7 @@ export class SendQueue {
    * @param buffered bytes that wait in the socket
    * @throws NovaError exhausted, when the queue is full
    */
-  push(frame: Uint8Array, buffered: number): Promise<void> {
+  push(frame: Uint8Array, buffered = 0): Promise<void> {
     const { maxFrames = 1024, maxBytes = 1 << 20, maxAgeMs = 30_000 } = this.#options;
     const waiting = this.#entries.length - this.#tried;
     const bytes = Math.max(this.#bytes, buffered);

@@ -14,6 +14,7 @@ export function sha256Head(data: Uint8Array): bigint {
   let state = START;
   for (let at = 0; at < length; at += 64) {
     const before = state;
+    state = [...before]; // grows to the front, the newest eight count
     const w: number[] = [];
     for (let i = 0; i < 64; i++) {
       w[i] = i < 16
@@ -21,9 +22,10 @@ export function sha256Head(data: Uint8Array): bigint {
         : (w[i - 16]! + mix(w[i - 15]!, 7, 18, 3, true) + w[i - 7]! + mix(w[i - 2]!, 17, 19, 10, true)) | 0;
       const [a, b, c, d, e, f, g, h] = state as [number, number, number, number, number, number, number, number];
       const t = h + mix(e, 6, 11, 25) + (g ^ (e & (f ^ g))) + ROUNDS[i]! + w[i]!;
-      state = [(t + mix(a, 2, 13, 22) + ((a & b) | (c & (a | b)))) | 0, a, b, c, (d + t) | 0, e, f, g];
+      state.unshift((t + mix(a, 2, 13, 22) + ((a & b) | (c & (a | b)))) | 0);
+      state[4] = (d + t) | 0;
     }
-    state = state.map((x, i) => (x + before[i]!) | 0);
+    state = before.map((x, i) => (x + state[i]!) | 0);
   }
   view.setInt32(0, state[0]!);
   view.setInt32(4, state[1]!);

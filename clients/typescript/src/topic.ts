@@ -156,7 +156,7 @@ export class Topics {
 
   /** The session goes on: what was listed does not matter, nothing was missed. */
   recovered(): void {
-    this.#listed.clear();
+    this.lost();
     for (const topic of this.#byName.values()) topic.recovered = true;
   }
 

@@ -102,7 +102,6 @@ export function putHeader(view: DataView, at: number, id: number): void {
 
 /** Writes a delivery number into a frame in place, as a server does. */
 export function stamp(frame: Uint8Array, seq: number): void {
-  const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
-  view.setUint8(5, view.getUint8(5) | FLAG_SEQ);
-  view.setBigUint64(6, BigInt(seq), true);
+  frame[5]! |= FLAG_SEQ;
+  new DataView(frame.buffer, frame.byteOffset).setBigUint64(6, BigInt(seq), true);
 }

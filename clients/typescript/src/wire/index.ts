@@ -7,7 +7,7 @@ export type { FrameCause } from "./errors.js";
 export * from "./kinds.js";
 export { Reader } from "./reader.js";
 export type { UnsafeInt64 } from "./reader.js";
-export { defineFields, defineTable } from "./table.js";
+export { defineFields, defineTable, defineTextEvent } from "./table.js";
 export type { Table, TableSpec } from "./table.js";
 export { MAX_DEPTH, Writer } from "./writer.js";
 

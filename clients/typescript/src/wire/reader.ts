@@ -37,8 +37,8 @@ export class Reader {
   #tables = 0;
   #left = 0;
   #depth = 0;
-  readonly #names: string[] = [];
-  readonly #indexes: number[] = [];
+  readonly #names = [""];
+  readonly #indexes = [-1];
   /** Name of the vector being read, of which numbers name the elements. */
   #list = "";
   readonly #onUnsafe: UnsafeInt64 | undefined;
@@ -68,8 +68,6 @@ export class Reader {
         this.#fail("", "the size prefix is wrong");
       }
       this.#enter(this.#follow(start + 4, ""), "");
-      this.#names[0] = "";
-      this.#indexes[0] = -1;
       return table.decode(this);
     } finally {
       // Keep no frame alive between decodes.

@@ -1,3 +1,5 @@
+import { defineEvent } from "./descriptor.js";
+import type { EventDescriptor } from "./descriptor.js";
 import type { Reader } from "./reader.js";
 import type { Writer } from "./writer.js";
 
@@ -34,7 +36,8 @@ export function defineTable<T>(spec: TableSpec<T>): Table<T> {
 }
 
 /**
- * Makes a table from a text, "property:method ...", in the order of field ids:
+ * Makes a table from a text, "property:method ...", in the order of field ids,
+ * where no method is string:
  * much smaller than code, and slower. For tables without absent-able fields and
  * enums. The layout is the generator's: 8-byte fields first, then 4-byte slots,
  * then bools, and where there are 8-byte fields the hole before them is filled
@@ -42,7 +45,7 @@ export function defineTable<T>(spec: TableSpec<T>): Table<T> {
  * @param inner table of its fields that hold tables
  */
 export function defineFields<T>(text: string, inner?: Table<any>): Table<T> {
-  const fields = text.split(" ").map((f) => f.split(":") as [string, "string"]);
+  const fields = text.split(" ").map((f) => `${f}:string`.split(":") as [string, "string"]);
   const offsets: number[] = [];
   let inline = 4;
   const place = (size: number, end: number) => {
@@ -62,6 +65,11 @@ export function defineFields<T>(text: string, inner?: Table<any>): Table<T> {
     encode: (w, t, v: any) => fields.forEach(([name, method], i) => w[method](t + offsets[i]!, v[name], ...args(name, method))),
     decode: (r) => Object.fromEntries(fields.map(([name, method], id) => [name, r[method](id, ...args(name, method))])) as T,
   });
+}
+
+/** Makes the descriptor of an event that has every default and a table made from a text. */
+export function defineTextEvent<T>(name: string, text: string, inner?: Table<any>): EventDescriptor<T> {
+  return defineEvent({ name, table: defineFields<T>(text, inner) });
 }
 
 const sizeOf = (method: string) => (method === "int64" ? 8 : method === "bool" ? 1 : 4);

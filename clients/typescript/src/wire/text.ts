@@ -21,7 +21,7 @@ export function putText(buf: Uint8Array, at: number, s: string): number {
   if (n > BY_HAND) return at + encoder.encodeInto(s, buf.subarray(at)).written;
   for (let i = 0; i < n; i++) {
     const c = s.charCodeAt(i);
-    if (c > 0x7f) return at + i + encoder.encodeInto(i === 0 ? s : s.slice(i), buf.subarray(at + i)).written;
+    if (c > 0x7f) return at + i + encoder.encodeInto(s.slice(i), buf.subarray(at + i)).written;
     buf[at + i] = c;
   }
   return at + n;

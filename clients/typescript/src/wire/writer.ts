@@ -26,7 +26,7 @@ const KEEP = 1 << 20;
  *
  * Generated code calls the methods; each takes the index of the field's inline
  * slot (a table's index plus a constant), the value, and the property name for
- * error messages. Not for re-entrant use: see busy.
+ * error messages. While it writes, a getter of the value may ask for another frame.
  *
  * Invariant: the frame being written is bytes [origin, pos) of buf, base is the
  * index of its size prefix, from which all alignment counts. Indexes stay valid
@@ -43,14 +43,15 @@ export class Writer {
   readonly #indexes: number[] = [];
   /** Name of the vector being written, of which numbers name the elements. */
   #list = "";
-  /** A frame is being written; a getter of a value could ask for another one. */
-  busy = false;
+  /** A frame is being written; another one that a getter asks for is another writer's. */
+  #busy = false;
 
   /**
    * Encodes a whole frame.
    * @throws EncodeError when v does not fit the schema
    */
   frame<T>(id: number, table: Table<T>, v: T): Uint8Array {
+    if (this.#busy) return new Writer().frame(id, table, v);
     this.#begin();
     putHeader(this.#view, this.#origin, id);
     return this.#whole(this.#origin + HEADER_LEN, table, v);
@@ -61,12 +62,12 @@ export class Writer {
    * @throws EncodeError when v does not fit the schema
    */
   payload<T>(table: Table<T>, v: T): Uint8Array {
+    if (this.#busy) return new Writer().payload(table, v);
     this.#begin();
     return this.#whole(this.#origin, table, v);
   }
 
   #begin(): void {
-    if (this.busy) throw new EncodeError("", "the writer is in use; take another one");
     if (this.#origin + LEFT > this.#buf.length) {
       this.#use(new Uint8Array(CHUNK));
       this.#origin = 0;
@@ -77,7 +78,7 @@ export class Writer {
     this.#depth = 0;
     this.#base = base;
     this.#pos = base + 2 * PREFIX_LEN;
-    this.busy = true;
+    this.#busy = true;
     try {
       this.#child(base + PREFIX_LEN, table, v, "", -1);
       const size = this.#pos - base - PREFIX_LEN;
@@ -85,7 +86,7 @@ export class Writer {
       this.#view.setUint32(base, size, true);
       return this.#take();
     } finally {
-      this.busy = false;
+      this.#busy = false;
     }
   }
 
@@ -157,20 +158,14 @@ export class Writer {
   structs<T>(slot: number, v: readonly T[], table: Table<T>, name: string): void {
     const n = this.#count(v, name);
     const at = this.vector(slot, n, 4);
-    if (table.absent) {
-      for (let i = 0; i < n; i++) this.#child(at + 4 * i, table, v[i]!, name, i);
-    } else if (n > 0) {
-      this.#elements(at, n, v, table, name);
-    }
-  }
-
-  /** Elements without absent-able fields share one vtable. */
-  #elements<T>(at: number, n: number, v: readonly T[], table: Table<T>, name: string): void {
-    const vtable = this.#putVtable(2, table);
+    if (n === 0) return;
     this.#enter(name, 0);
     const level = this.#depth - 1;
+    let vtable = 0;
     for (let i = 0; i < n; i++) {
       this.#indexes[level] = i;
+      // Elements without absent-able fields share one vtable.
+      if (table.absent || i === 0) vtable = this.#putVtable(table.absent ? table.align : 2, table);
       this.#reserve(table.inline + 8);
       this.#body(at + 4 * i, this.#align(table.align, 0), vtable, table, v[i]!);
     }
