@@ -1,6 +1,9 @@
 package nova
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Client is one connected client as handlers and hooks see it: a session, which
 // may outlive a socket. Methods may be called from any goroutine.
@@ -22,6 +25,9 @@ type Session interface {
 	JoinGroup(ctx context.Context, group string) error
 	LeaveGroup(group string)
 	Disconnect(code int, reason string)
+	ConnectedAt() time.Time
+	Connected() bool
+	RemoteIP() string
 }
 
 // NewClient wraps a session. Only a hub, or a test, has a use for it.
@@ -66,5 +72,14 @@ func (c *Client) JoinGroup(ctx context.Context, group string) error {
 func (c *Client) LeaveGroup(group string) { c.session.LeaveGroup(group) }
 
 // Disconnect closes the client's socket with a WebSocket close code and ends its
-// session: from the call on no other socket gets it.
+// session: from the call on no other socket gets it, and it is a target of nothing.
 func (c *Client) Disconnect(code int, reason string) { c.session.Disconnect(code, reason) }
+
+// ConnectedAt returns when the client's session began, to a tenth of a second.
+func (c *Client) ConnectedAt() time.Time { return c.session.ConnectedAt() }
+
+// Connected reports whether the client has a socket at this moment.
+func (c *Client) Connected() bool { return c.session.Connected() }
+
+// RemoteIP returns the address the client is connected from, "" without a socket.
+func (c *Client) RemoteIP() string { return c.session.RemoteIP() }

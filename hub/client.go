@@ -56,6 +56,7 @@ type Session struct {
 	chase     *chase // its catch-ups; nil = none; guarded by hub.catching
 
 	leaving atomic.Int32  // withdrawals that the shard has not come to
+	since   uint32        // when it began, in tenths of a second by the hub's now
 	handled atomic.Uint64 // number of the last client frame handled
 	ackSent atomic.Uint64
 
@@ -76,7 +77,7 @@ type Session struct {
 	listed   bool      // in the directory of clients and in everyone
 	ended    bool
 	doomed   EndReason     // ends with its socket, for this; 0 = not yet decided
-	summed   bool          // its stats are in hub.ended; under mu
+	parting  bool          // ended, with a socket that takes what is queued; under mu
 	rooms    []*membership // topics, groups and the user
 	asked    []*asked      // joins that wait for their authorisation
 	serial   uint64        // of the newest connection that wanted it
@@ -120,6 +121,7 @@ func (h *Hub) Open(ctx context.Context, identity Identity, budget int) (*Session
 		serial:  serial,
 		version: identity.Version,
 		budget:  int32(budget),
+		since:   h.tenths(),
 	}
 	if s.id == "" {
 		s.id = randomID()
@@ -201,7 +203,11 @@ func (s *Session) register() error {
 	s.state.Lock()
 	old := h.clients[s.id]
 	replaced := old != nil && old.newer(s)
-	if !s.ended && !replaced {
+	var gone error
+	if s.first == 0 { // else its user was given after the connection was made
+		gone = h.marks.on(s.id, s.user, s.serial)
+	}
+	if !s.ended && !replaced && gone == nil {
 		s.listed = true
 		h.clients[s.id] = s
 		if s.hash != (stringHash{}) {
@@ -216,6 +222,9 @@ func (s *Session) register() error {
 	h.clientsMu.Unlock()
 	h.everyone.mu.Unlock()
 	h.lifeMu.RUnlock()
+	if gone != nil {
+		return gone
+	}
 	if replaced {
 		return ErrReplaced
 	}

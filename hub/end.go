@@ -72,8 +72,11 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 		s.owner.Store(nil)
 	}
 	s.snapshots, s.left = nil, nil
-	h.ended.add(s.queue.Stats())
-	s.summed = true
+	if s.parting = s.peer != nil; s.parting {
+		h.ended.part(s)
+	} else {
+		h.ended.add(s.queue.Stats())
+	}
 	s.mu.Unlock()
 	hook := h.options.OnDisconnect
 	if !listed {
@@ -99,15 +102,15 @@ func (s *Session) leaveAll(rooms []*membership) {
 	}
 }
 
-// Disconnect implements nova.Session: the session ends with its socket, or at
-// once when it has none.
+// Disconnect implements nova.Session: the session ends. What its socket has not
+// taken goes out before the close frame, if the code allows that, and is given up
+// with a socket that is not there.
 func (s *Session) Disconnect(code int, reason string) {
 	s = s.lockState()
 	s.doomed = cmp.Or(s.doomed, EndDisconnect)
 	s.state.Unlock()
-	if !s.closePeer(code, reason) {
-		s.End()
-	}
+	live := s.closePeer(code, reason)
+	s.end(!live, EndDisconnect)
 }
 
 // Closing says that the socket of c is about to close with code, before a close

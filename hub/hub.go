@@ -50,6 +50,7 @@ type Hub struct {
 	mostSet   bool                    // most is what a server said
 	turn      atomic.Uint64           // numbers connections, spreads them over shards
 	lost      lostList                // sessions without a socket
+	marks     marks                   // who was disconnected
 	ended     endedStats
 
 	ctx    context.Context // of handlers; carries the hub

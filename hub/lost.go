@@ -2,6 +2,8 @@ package hub
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,12 +117,12 @@ func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
 func (s *Session) clear(c *session.Cursor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.queue.Stats()
 	s.queue.End()
 	s.peer = nil
 	s.owner.Store(nil)
-	if s.summed {
-		s.hub.ended.settle(before, s.queue.Stats())
+	if s.parting {
+		s.parting = false
+		s.hub.ended.gone(s, s.queue.Stats())
 	}
 }
 
@@ -144,6 +146,7 @@ func (h *Hub) NoteRefusal() { h.refused.Store(h.now()) }
 // to the memory of all.
 func (h *Hub) expire() {
 	ttl := int64(h.options.Session.TTL)
+	h.marks.expire(h.now())
 	for {
 		s, since := h.lost.oldest()
 		if s == nil {
@@ -182,8 +185,9 @@ func (h *Hub) SessionBytes() int64 { return h.held.Load() }
 
 // endedStats sums the counts of sessions that ended.
 type endedStats struct {
-	mu  sync.Mutex
-	sum session.Stats
+	mu      sync.Mutex
+	sum     session.Stats
+	parting map[*Session]struct{} // their sockets still take what is queued
 }
 
 func (e *endedStats) add(s session.Stats) {
@@ -192,11 +196,26 @@ func (e *endedStats) add(s session.Stats) {
 	e.sum.Add(s)
 }
 
-// settle replaces the counts that were added by newer ones.
-func (e *endedStats) settle(before, after session.Stats) {
+// part lists a session that ended before its socket; gone follows.
+func (e *endedStats) part(s *Session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.sum.Written += after.Written - before.Written
-	e.sum.Discarded += after.Discarded - before.Discarded
-	e.sum.Unsent += after.Unsent - before.Unsent
+	if e.parting == nil {
+		e.parting = map[*Session]struct{}{}
+	}
+	e.parting[s] = struct{}{}
+}
+
+func (e *endedStats) gone(s *Session, stats session.Stats) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.parting, s)
+	e.sum.Add(stats)
+}
+
+// get returns the sum, and the sessions it does not have yet.
+func (e *endedStats) get() (session.Stats, []*Session) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sum, slices.Collect(maps.Keys(e.parting))
 }

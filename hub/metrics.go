@@ -106,10 +106,8 @@ func (h *Hub) Metrics() Metrics {
 // frameStats sums the counts of all sessions, those that ended too. With a session
 // ending meanwhile it may be off by that session.
 func (h *Hub) frameStats() session.Stats {
-	h.ended.mu.Lock()
-	sum := h.ended.sum
-	h.ended.mu.Unlock()
-	for _, s := range h.sessions() {
+	sum, parting := h.ended.get()
+	for _, s := range append(parting, h.sessions()...) {
 		s.mu.Lock()
 		sum.Add(s.queue.Stats())
 		s.mu.Unlock()

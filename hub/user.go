@@ -97,6 +97,7 @@ func (s *Session) succeed(user string) *Session {
 	fresh := &Session{
 		hub: s.hub, shard: s.shard, id: s.id, user: user, pinned: s.pinned,
 		serial: s.serial, doomed: s.doomed, budget: s.budget, terms: s.terms, first: s.queue.Last() + 1,
+		since: s.since,
 	}
 	fresh.client = nova.NewClient(fresh)
 	fresh.queue.Init(&s.hub.limits)

@@ -95,7 +95,10 @@ func (c *conn) opened(session *hub.Session, err error) {
 		c.current.Store(session)
 	}
 	c.phase.Store(admitted)
+	var gone *hub.DisconnectedError
 	switch {
+	case errors.As(err, &gone):
+		c.Close(gone.Code, gone.Reason)
 	case errors.Is(err, hub.ErrReplaced):
 		c.Close(1000, "replaced by newer session")
 	case err != nil:
