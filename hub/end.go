@@ -102,13 +102,14 @@ func (s *Session) leaveAll(rooms []*membership) {
 	}
 }
 
-// Disconnect implements nova.Session: the session ends. What its socket has not
-// taken goes out before the close frame, if the code allows that, and is given up
-// with a socket that is not there.
+// Disconnect implements nova.Session: the session ends. What was published before
+// goes out before the close frame, when the code is not about a fault of the client,
+// and is given up without a socket.
 func (s *Session) Disconnect(code int, reason string) {
 	s = s.lockState()
 	s.doomed = cmp.Or(s.doomed, EndDisconnect)
 	s.state.Unlock()
+	s.settled() // what was published before is queued
 	live := s.closePeer(code, reason)
 	s.end(!live, EndDisconnect)
 }
