@@ -105,10 +105,7 @@ func (h *Hub) Open(ctx context.Context, identity Identity, budget int) (*Session
 			return nil, err
 		}
 	}
-	h.lifeMu.RLock()
-	closed := h.closed
-	h.lifeMu.RUnlock()
-	if closed {
+	if h.Closed() {
 		return nil, errClosed
 	}
 	serial := h.turn.Add(1)

@@ -212,6 +212,13 @@ func (h *Hub) Close(ctx context.Context) error {
 	return err
 }
 
+// Closed reports whether Close has begun.
+func (h *Hub) Closed() bool {
+	h.lifeMu.RLock()
+	defer h.lifeMu.RUnlock()
+	return h.closed
+}
+
 func wait(ctx context.Context, wg *sync.WaitGroup) error {
 	done := make(chan struct{})
 	go func() {

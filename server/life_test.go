@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -298,32 +297,4 @@ func (r *rig) get(path, token string) (int, string) {
 		r.t.Fatal(err)
 	}
 	return res.StatusCode, string(body)
-}
-
-func TestRoutes(t *testing.T) {
-	r := newRig(t, hub.Options{}, server.Options{AdminToken: "root"})
-	p := r.join("", "")
-	p.sync()
-	r.publish(nova.Broadcast(), 1)
-	_, body := r.get("/health", "")
-	var health struct {
-		Status   string
-		Clients  int
-		UptimeMs int64
-	}
-	if err := json.Unmarshal([]byte(body), &health); err != nil || health.Status != "ok" || health.Clients != 1 {
-		t.Errorf("health: %s", body)
-	}
-	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 401, "/nothing": 404} {
-		if status, _ := r.get(path, ""); status != want {
-			t.Errorf("%s: %d, want %d", path, status, want)
-		}
-	}
-	if status, text := r.get("/metrics", "root"); status != 200 || !strings.Contains(text, "nova_published_total{event=\"quote\"} 1\n") {
-		t.Errorf("metrics %d:\n%s", status, text)
-	}
-	open := newRig(t, hub.Options{}, server.Options{})
-	if status, _ := open.get("/metrics", "root"); status != 404 {
-		t.Errorf("metrics without a token set: %d", status)
-	}
 }

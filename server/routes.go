@@ -7,33 +7,17 @@ import (
 )
 
 // Routes returns everything but the upgrade: /health, /healthz and /readyz for
-// all, /metrics for administrators.
+// all; /clients, /metrics and /schema for administrators (see Admin). All of them
+// answer GET and HEAD only.
 func (s *Server) Routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", s.health)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
-	mux.HandleFunc("GET /readyz", s.ready)
-	mux.HandleFunc("GET /metrics", s.Admin(s.serveMetrics))
+	mux.HandleFunc("/health", reading(s.health))
+	mux.HandleFunc("/healthz", reading(func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") }))
+	mux.HandleFunc("/readyz", reading(s.ready))
+	mux.HandleFunc("/clients", s.Admin(reading(s.serveClients)))
+	mux.HandleFunc("/metrics", s.Admin(reading(s.serveMetrics)))
+	mux.HandleFunc("/schema", s.Admin(reading(s.serveSchema)))
 	return mux
-}
-
-// Admin lets only administrators through: with AdminToken as a bearer token, or
-// with AuthorizeAdmin's consent. With neither set the route does not exist.
-func (s *Server) Admin(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		o := &s.options
-		switch {
-		case o.AdminToken == "" && o.AuthorizeAdmin == nil:
-			http.NotFound(w, r)
-		case o.AdminToken != "" && equal(bearer(r), o.AdminToken):
-			next(w, r)
-		case o.AuthorizeAdmin != nil && o.AuthorizeAdmin(r) == nil:
-			next(w, r)
-		default:
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "the admin token is missing or not valid", http.StatusUnauthorized)
-		}
-	}
 }
 
 func (s *Server) isDraining() bool {
@@ -42,32 +26,47 @@ func (s *Server) isDraining() bool {
 	return s.draining
 }
 
+// health is for load balancers and people: counters only, no secrets.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	status := "ok"
-	if s.isDraining() {
+	s.mu.Lock()
+	clients, status := len(s.conns), "ok"
+	if s.draining {
 		status = "draining"
 	}
-	w.Header().Set("Content-Type", "application/json")
-	s.mu.Lock()
-	clients := len(s.conns)
 	s.mu.Unlock()
-	json.NewEncoder(w).Encode(struct {
+	writeJSON(w, http.StatusOK, struct {
 		Status   string `json:"status"`
 		Clients  int    `json:"clients"`
 		UptimeMs int64  `json:"uptimeMs"`
 	}{status, clients, time.Since(s.started).Milliseconds()})
 }
 
+// ready says whether new clients should be sent here.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.isDraining() {
-		writeText(w, http.StatusServiceUnavailable, "draining\n")
+		writeStatus(w, http.StatusServiceUnavailable, "draining")
 		return
 	}
-	writeText(w, http.StatusOK, "ok\n")
+	if s.hub.Closed() {
+		writeStatus(w, http.StatusServiceUnavailable, "closed")
+		return
+	}
+	writeStatus(w, http.StatusOK, "ok")
 }
 
-func writeText(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+func (s *Server) serveSchema(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.hub.Schema().Layout())
+}
+
+func writeStatus(w http.ResponseWriter, status int, text string) {
+	writeJSON(w, status, struct {
+		Status string `json:"status"`
+	}{text})
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	w.Write([]byte(text))
+	_ = json.NewEncoder(w).Encode(body) // the client is gone: nobody to tell
 }

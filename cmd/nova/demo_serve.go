@@ -56,7 +56,7 @@ func (d *demo) serve(ctx context.Context, listener net.Listener) error {
 	if d.hub, err = hub.New(options); err != nil {
 		return err
 	}
-	if d.srv, err = server.New(d.hub, server.Options{Logger: d.logger}); err != nil {
+	if d.srv, err = server.New(d.hub, server.Options{Logger: d.logger, AuthorizeAdmin: server.FromLoopback}); err != nil {
 		return errors.Join(err, d.hub.Close(ctx))
 	}
 	if d.schema == market.Schema {
@@ -97,7 +97,10 @@ func (d *demo) routes() http.Handler {
 	layout := d.schema.Layout()
 	mux := http.NewServeMux()
 	mux.Handle("/ws", d.srv)
-	mux.Handle("/health", d.srv.Routes())
+	routes := d.srv.Routes()
+	for _, path := range []string{"/health", "/healthz", "/readyz", "/clients", "/metrics"} {
+		mux.Handle(path, routes)
+	}
 	mux.Handle("/api/publish", server.PublishHandler(d.hub, layout, server.PublishOptions{Logger: d.logger}))
 	mux.HandleFunc("GET /schema", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
