@@ -212,6 +212,17 @@ func (h *Hub) Close(ctx context.Context) error {
 	return err
 }
 
+// Settle returns when all that was published before is in the queues of its
+// receivers, or ctx ends. What waits for a log does not count.
+func (h *Hub) Settle(ctx context.Context) {
+	for _, sh := range h.shards {
+		sh.barrier(ctx)
+	}
+}
+
+// SessionTTL returns how long a session lives without a socket, 0 = not at all.
+func (h *Hub) SessionTTL() time.Duration { return max(h.options.Session.TTL, 0) }
+
 // Closed reports whether Close has begun.
 func (h *Hub) Closed() bool {
 	h.lifeMu.RLock()

@@ -12,7 +12,7 @@ import (
 )
 
 // Of a shutdown: how far apart connections close, for how long at most, and over
-// which time clients come back.
+// which time, at least, clients come back.
 const (
 	closeApart  = time.Millisecond
 	closeWithin = 5 * time.Second
@@ -29,23 +29,41 @@ func goaway(reason string, after time.Duration) []byte {
 	return ws.AppendFrame(nil, ws.Binary, frame)
 }
 
+// comeBackWithin is the time over which n clients are asked to come back: what a
+// server like this one takes to let them in, as far as their sessions last.
+func (s *Server) comeBackWithin(n int) time.Duration {
+	within := comeBack
+	if rate := s.options.AcceptRate; rate > 0 {
+		seconds := 1.25 * float64(n) / rate // some try a second time
+		within = max(within, time.Duration(min(seconds, 600)*float64(time.Second)))
+	}
+	if ttl := s.hub.SessionTTL(); ttl > 0 {
+		within = min(within, ttl/2)
+	}
+	return max(within, time.Millisecond)
+}
+
 // sendAway tells all clients with session/1 when to come back, each at another
 // time, then closes all connections one by one, so that they do not arrive
 // elsewhere at once.
 func (s *Server) sendAway(ctx context.Context) {
 	conns := s.list()
+	within := s.comeBackWithin(len(conns))
 	for _, c := range conns {
 		if c.Caps()&hub.CapSession != 0 {
-			after := time.Duration(rand.Int64N(int64(comeBack)))
+			after := rand.N(within)
 			c.session().Ahead(&c.cursor, session.Plain, goaway("service restart", after))
 			c.Flush()
 		}
 	}
-	apart := min(closeApart, closeWithin/time.Duration(max(len(conns), 1)))
-	if deadline, ok := ctx.Deadline(); ok {
-		apart = min(apart, time.Until(deadline)/2/time.Duration(max(len(conns), 1)))
+	window := closeWithin
+	if ttl := s.hub.SessionTTL(); ttl > 0 {
+		window = min(window, ttl/2)
 	}
-	tick := time.NewTicker(max(apart, time.Microsecond))
+	if deadline, ok := ctx.Deadline(); ok {
+		window = min(window, time.Until(deadline)/2)
+	}
+	tick := time.NewTicker(max(min(closeApart, window/time.Duration(max(len(conns), 1))), time.Microsecond))
 	defer tick.Stop()
 	for i, c := range conns {
 		if i > 0 {

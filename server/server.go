@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -31,8 +32,10 @@ type Server struct {
 	conns    map[*conn]struct{}
 	pinned   map[string]struct{} // ids that are taken, with DuplicateReject
 	draining bool
+	closed   bool          // no connection is added any more
 	stopped  bool          // no goroutine is started any more
-	idle     chan struct{} // closed when draining and nothing is left
+	idle     chan struct{} // closed when draining and no connection is left
+	refused  map[net.Conn]struct{} // they are being told why
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup // sweeper, readers, flushers
@@ -96,14 +99,7 @@ func (s *Server) enter() bool {
 	return true
 }
 
-func (s *Server) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open.Add(-1) == 0 && s.idle != nil {
-		close(s.idle)
-		s.idle = nil
-	}
-}
+func (s *Server) leave() { s.open.Add(-1) }
 
 // claim takes a pinned id for one connection, with DuplicateReject; false when it
 // is taken. yield gives it back.
@@ -144,6 +140,10 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, identity Identity
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return false
 	}
+	if s.isDraining() { // its hooks took a while
+		s.refuse(w, r, refuseDraining)
+		return false
+	}
 	nc, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, "this HTTP server cannot hand over its connection", http.StatusInternalServerError)
@@ -165,26 +165,37 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, identity Identity
 	}
 	nc.SetWriteDeadline(time.Time{})
 	if !s.add(c) {
+		c.cut()
+		return false
+	}
+	if s.isDraining() {
 		c.Close(1012, "service restart")
 	}
-	s.wg.Add(1) // until finish
 	go c.read(early)
 	return true
 }
 
-// add lists the connection; false when a shutdown has begun since its upgrade.
+// add lists the connection, until finish; false when all are cut off already.
 func (s *Server) add(c *conn) bool {
-	s.metrics.accepted.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.metrics.accepted.Add(1)
 	s.conns[c] = struct{}{}
-	return !s.draining
+	s.wg.Add(1)
+	return true
 }
 
 // remove ends the listing of a connection.
 func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	delete(s.conns, c)
+	if len(s.conns) == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
+	}
 	s.mu.Unlock()
 	s.yield(c.pinned)
 	s.leave()
@@ -198,54 +209,6 @@ func (s *Server) list() []*conn {
 		conns = append(conns, c)
 	}
 	return conns
-}
-
-// drain refuses new connections and returns a channel that is closed when none
-// is left.
-func (s *Server) drain() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.draining = true
-	idle := make(chan struct{})
-	if s.open.Load() == 0 {
-		close(idle)
-		return idle
-	}
-	if s.idle == nil {
-		s.idle = idle
-	}
-	return s.idle
-}
-
-// Shutdown refuses new connections, tells the present ones when to come back,
-// closes them one by one with 1012 behind what they have queued, and waits until all are gone, at most within ctx: then it
-// cuts them off and returns the error of ctx. No goroutine of the server is left
-// when it returns. It does not close the hub.
-func (s *Server) Shutdown(ctx context.Context) error {
-	idle := s.drain()
-	s.sendAway(ctx)
-	var err error
-	select {
-	case <-idle:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	s.Close()
-	return err
-}
-
-// Close cuts all connections off at once and waits for the server's goroutines.
-func (s *Server) Close() {
-	idle := s.drain()
-	for _, c := range s.list() {
-		c.cut()
-	}
-	<-idle
-	s.mu.Lock()
-	s.stopped = true
-	s.mu.Unlock()
-	s.stop()
-	s.wg.Wait()
 }
 
 // spawn starts a goroutine that Close waits for; false when that is over.

@@ -145,6 +145,7 @@ func (s *Server) refuseUpgraded(w http.ResponseWriter, key string, no *refusal) 
 		return
 	}
 	defer nc.Close()
+	defer s.linger(nc)()
 	nc.SetDeadline(time.Now().Add(refuseTime))
 	out := switching(key)
 	if no.code == 1013 {
