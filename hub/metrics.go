@@ -28,6 +28,7 @@ type Metrics struct {
 	Expired       uint64 // sessions nobody came back to
 	Resumes       uint64 // sessions given back
 	ResumesFailed uint64
+	Replayed      uint64        // numbers given again to clients that came back, holes included
 	SessionBytes  int64         // frames that sessions hold
 	Frames        session.Stats // what became of all numbered frames
 	ExpiredFrames uint64        // of Frames.Discarded, those of sessions nobody came back to
@@ -45,6 +46,7 @@ type counters struct {
 	sessions                        atomic.Int64
 	historyBytes                    atomic.Int64
 	expired, resumes, resumesFailed atomic.Uint64
+	replayed                        atomic.Uint64
 	latency                         latency
 }
 
@@ -81,6 +83,7 @@ func (h *Hub) Metrics() Metrics {
 		Expired:       h.metrics.expired.Load(),
 		Resumes:       h.metrics.resumes.Load(),
 		ResumesFailed: h.metrics.resumesFailed.Load(),
+		Replayed:      h.metrics.replayed.Load(),
 		SessionBytes:  h.SessionBytes(),
 		Frames:        h.frameStats(),
 		ExpiredFrames: h.metrics.expiredFrames.Load(),

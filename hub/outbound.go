@@ -116,6 +116,9 @@ func (s *Session) Resume(c *session.Cursor, n int64) bool {
 		c.Ahead(session.Plain, resumedMessage(false, 0))
 		return true
 	}
+	if s.queue.Whole(uint64(n)) {
+		s.hub.metrics.replayed.Add(s.queue.Written() - uint64(n))
+	}
 	return s.queue.Resume(c, uint64(n))
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/server"
+	"github.com/ignex/nova/wire/control"
 )
 
 // scrape reads /metrics with Prometheus' own parser.
@@ -82,6 +83,7 @@ func TestMetricNames(t *testing.T) {
 		"nova_connections_total": "", "nova_queue_frames": "", "nova_flush_frames": "", "nova_publish_to_write_seconds": "",
 		"nova_topics": "", "nova_groups": "", "nova_user_groups": "", "nova_uptime_seconds": "",
 		"nova_unsent_frames": "", "nova_sessions_expired_total": "", "nova_refused_total": "",
+		"nova_replayed_total": "", "nova_history_bytes": "",
 	}
 	p := r.join("", "")
 	p.write(ws.AppendMasked(nil, ws.Text, []byte("x"), [4]byte{}))
@@ -101,6 +103,9 @@ func TestMetricNames(t *testing.T) {
 			}
 		}
 		f := families[name]
+		if f.GetHelp() == "" {
+			t.Errorf("%s has no help", name)
+		}
 		if f.GetType() != kind {
 			t.Errorf("%s is a %v, want a %v", name, f.GetType(), kind)
 		}
@@ -195,5 +200,31 @@ func TestMetricsAddUp(t *testing.T) {
 	if value(t, families, "nova_queue_frames", "") == 0 || value(t, families, "nova_flush_frames", "") == 0 ||
 		value(t, families, "nova_publish_to_write_seconds", "") == 0 || value(t, families, "nova_superseded_total", "") == 0 {
 		t.Error("a histogram is empty, or nothing was superseded")
+	}
+}
+
+// What is given again is counted, by either way of coming back.
+func TestReplayedIsCounted(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{})
+	p, m := r.attach("", "", 0)
+	base := r.join("", "")
+	base.sync()
+	for n := 1; n <= 5; n++ {
+		r.publish(nova.Broadcast(), n)
+		p.expectQuote(uint64(n), int64(n))
+		base.quote(uint64(n))
+	}
+	p.net.Close()
+	r.detached(1)
+	if _, again := r.attach("", m.Session, 2); !again.Recovered {
+		t.Fatal("not recovered")
+	}
+	if n := r.hub.Metrics().Replayed; n != 3 {
+		t.Errorf("%d replayed, want 3", n)
+	}
+	base.send(&control.Resume{LastSeq: 1})
+	base.control(control.ResumedID, new(control.Resumed))
+	if n := r.hub.Metrics().Replayed; n != 7 {
+		t.Errorf("%d replayed, want 7", n)
 	}
 }

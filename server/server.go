@@ -32,9 +32,9 @@ type Server struct {
 	conns    map[*conn]struct{}
 	pinned   map[string]struct{} // ids that are taken, with DuplicateReject
 	draining bool
-	closed   bool          // no connection is added any more
-	stopped  bool          // no goroutine is started any more
-	idle     chan struct{} // closed when draining and no connection is left
+	closed   bool                  // no connection is added any more
+	stopped  bool                  // no goroutine is started any more
+	idle     chan struct{}         // closed when draining and no connection is left
 	refused  map[net.Conn]struct{} // they are being told why
 
 	stop context.CancelFunc
