@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/ignex/nova/session"
@@ -167,7 +168,7 @@ func (s *Session) handleOn(b *Burst, p *place) (done bool) {
 		for len(p.rest) > 0 {
 			x := p.rest[0]
 			p.rest = p.rest[1:]
-			err := x.fn(s.hub.ctx, s.client, b.bytes[p.at:t.end:t.end])
+			err := s.call(x, t.state, b.bytes[p.at:t.end:t.end])
 			if err != nil && !s.failed(t.state, err) {
 				p.rest = nil
 			}
@@ -179,6 +180,22 @@ func (s *Session) handleOn(b *Burst, p *place) (done bool) {
 	}
 	return true
 }
+
+// call runs one handler, in a span of its own if there is a tracer.
+func (s *Session) call(x *handler, e *eventState, payload []byte) (err error) {
+	tracer := s.hub.options.Tracer
+	if tracer == nil {
+		return x.fn(s.hub.ctx, s.client, payload)
+	}
+	ctx, end := tracer.Start(s.hub.ctx, "handle", e.event.Name)
+	err = errPanicked // unless it returns
+	defer func() { end(err) }()
+	err = x.fn(ctx, s.client, payload)
+	return err
+}
+
+// errPanicked is what the span of a handler ends with that does not return.
+var errPanicked = errors.New("panic")
 
 // handlers returns those to run for a frame.
 func (s *Session) handlers(t *task) []*handler {

@@ -60,6 +60,8 @@ var allowed = map[string][]string{
 	"cluster":       {"", "hub", "wire", "wire/control"},
 	"market":        {"", "wire"},
 	"jwtauth":       {"", "server"},
+	"prommetrics":   {"server"},
+	"oteltrace":     {""},
 	"internal/ws":   {},
 	"internal/leak": {},
 	// A judge of bytes: for tests.
@@ -106,6 +108,7 @@ func TestNothingHeavyIsLinked(t *testing.T) {
 		"github.com/nats-io/", "github.com/redis/", "github.com/go-redis/", "github.com/prometheus/", "go.opentelemetry.io/",
 		"github.com/google/flatbuffers", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/google/go-cmp",
 		"github.com/golang-jwt/", "github.com/MicahParks/", module + "/jwtauth",
+		module + "/prommetrics", module + "/oteltrace",
 		"github.com/stretchr/", "github.com/gorilla/", "github.com/coder/", "github.com/lxzan/",
 		"testing", "net/http/httptest", module + "/internal/golden", module + "/internal/leak", module + "/internal/wstest",
 	}
