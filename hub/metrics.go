@@ -59,7 +59,7 @@ type eventState struct {
 	published atomic.Uint64
 	inbound   atomic.Uint64
 	errors    atomic.Uint64
-	warned    atomic.Bool // an unsafe int64 was logged
+	warned    fieldSet // whose unsafe int64 was logged
 }
 
 // Metrics returns a snapshot of the counters.

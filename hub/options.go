@@ -115,7 +115,7 @@ type Guard uint8
 
 // The reactions.
 const (
-	GuardWarn Guard = iota // publish, log once per event
+	GuardWarn Guard = iota // publish, log once per event and field
 	GuardRefuse
 	GuardOff
 )

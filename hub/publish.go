@@ -87,14 +87,8 @@ func (h *Hub) checkPublication(p *nova.Publication) (*eventState, error) {
 			p.Event.Name, len(p.Frame), h.options.Backpressure.MaxBytes)
 	}
 	if p.Unsafe != nil {
-		switch h.options.Int64Guard {
-		case GuardRefuse:
-			return nil, nova.Errorf(nova.Invalid, "%s: %w", p.Event.Name, p.Unsafe)
-		case GuardWarn:
-			if !state.warned.Swap(true) {
-				h.options.Logger.Warn("a published integer will change in browsers (logged once per event)",
-					"event", p.Event.Name, "error", p.Unsafe)
-			}
+		if err := h.guardInt64(state, p.Unsafe); err != nil {
+			return nil, err
 		}
 	}
 	return state, h.checkTarget(&p.Target)
