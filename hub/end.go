@@ -78,6 +78,11 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 		h.ended.add(s.queue.Stats())
 	}
 	s.mu.Unlock()
+	if reason == EndSlow { // not here: this may be the loop of a shard
+		h.start(func() {
+			h.options.Logger.Warn("slow client ended: what must arrive did not fit into its queue", "client", s.id, "user", s.User())
+		})
+	}
 	hook := h.options.OnDisconnect
 	if !listed {
 		hook = nil

@@ -162,6 +162,11 @@ func (h *Hub) expire() {
 	}
 	tight := h.SessionBytes() > int64(h.options.Session.TotalBytes)
 	if h.tight.Swap(tight) != tight {
+		if tight {
+			h.options.Logger.Warn("sessions hold more than Session.TotalBytes; less is kept for those who come back", "bytes", h.SessionBytes())
+		} else {
+			h.options.Logger.Info("sessions hold less than Session.TotalBytes again", "bytes", h.SessionBytes())
+		}
 		h.setKeep(h.metrics.sessions.Load())
 	}
 }

@@ -93,6 +93,7 @@ func (h *Hub) Disconnect(id string, code int, reason string) (bool, error) {
 		return false, nil
 	}
 	s.Disconnect(k.code, k.reason)
+	h.options.Logger.Info("client disconnected by order", "client", id, "code", k.code)
 	return true, nil
 }
 
@@ -110,7 +111,7 @@ func (h *Hub) DisconnectUser(user string, code int, reason string) (int, error) 
 	for _, c := range list {
 		c.Disconnect(k.code, k.reason)
 	}
-	h.options.Logger.Info("user disconnected", "user", user, "sessions", len(list), "code", k.code)
+	h.options.Logger.Info("user disconnected by order", "user", user, "sessions", len(list), "code", k.code)
 	return len(list), nil
 }
 

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/ignex/nova/hub"
@@ -104,6 +106,9 @@ func (c *conn) opened(session *hub.Session, err error) {
 	case err != nil:
 		c.Close(1012, "service restart")
 	default:
+		if o := &c.server.options; o.Logger.Enabled(context.Background(), slog.LevelDebug) {
+			o.Logger.Debug("client connected", "client", session.ID(), "user", session.User(), "ip", c.RemoteIP(), "session", c.Caps()&hub.CapSession != 0)
+		}
 		c.Flush()
 	}
 }

@@ -81,13 +81,13 @@ func measureIdle(b *testing.B, n int, joins string) memory {
 
 // role is this test binary in another process.
 type role struct {
-	b   *testing.B
+	b   testing.TB
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-func startRole(b *testing.B, name string, args ...string) *role {
+func startRole(b testing.TB, name string, args ...string) *role {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), roleVariable+"="+name)

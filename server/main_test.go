@@ -17,6 +17,8 @@ func TestMain(m *testing.M) {
 		playLogged()
 	case "clients":
 		playClients()
+	case "crowd":
+		playCrowd()
 	default:
 		leak.Main(m)
 	}

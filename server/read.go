@@ -127,6 +127,7 @@ func (c *conn) finish() {
 	if code == 0 {
 		code = 1006
 	}
+	c.logEnd(code)
 	c.session().Lost(&c.cursor, code, c.byClient.Load())
 	c.server.remove(c)
 	c.server.wg.Done()

@@ -23,7 +23,9 @@ type Server struct {
 	hello   []byte // the first message to every client
 	started time.Time
 	rate    bucket
+	turns   turns
 	metrics counters
+	sparse  sparse
 
 	open atomic.Int64 // connections and upgrades under way
 	tick atomic.Int64 // unix milliseconds, as the sweeper saw them last

@@ -48,8 +48,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			err = nova.Errorf(nova.CodeOf(ctx.Err()), "shutdown: a hook of the application does not return: %w", ctx.Err())
 		}
 	}
-	s.options.Logger.Info("shutdown ended", "connections", present, "took", time.Since(began), "error", err)
-	return err
+	if err != nil {
+		s.options.Logger.Warn("shutdown did not end well", "connections", present, "took", time.Since(began), "error", err)
+		return err
+	}
+	s.options.Logger.Info("shutdown ended", "connections", present, "took", time.Since(began))
+	return nil
 }
 
 // withoutEnd returns a context that ends a little before ctx does.

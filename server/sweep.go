@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/ignex/nova/hub"
@@ -41,6 +42,7 @@ func (c *conn) check(now time.Time, ping []byte) {
 		if !c.closing.Swap(true) {
 			c.code.Store(1013)
 			c.server.metrics.closed(1013) // cannot be told: the socket takes nothing
+			c.server.sparse.log(o.Logger, slog.LevelWarn, "stalled connection cut off", "", "client", c.session().ID(), "ip", c.RemoteIP())
 		}
 		c.cut()
 		return

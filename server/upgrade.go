@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -122,6 +124,7 @@ func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []by
 // refuse answers an upgrade that is not accepted.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	s.metrics.refused.Add(1)
+	s.sparse.log(s.options.Logger, slog.LevelWarn, "connection refused", no.text, "reason", no.text, "remote", r.RemoteAddr)
 	if no.status == http.StatusServiceUnavailable {
 		s.hub.NoteRefusal()
 	}
@@ -132,7 +135,11 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 		}
 	}
 	if no.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "5")
+		after := refuseRetry
+		if no == refuseRate {
+			after = s.turns.next(s.options.AcceptRate, time.Now())
+		}
+		w.Header().Set("Retry-After", strconv.Itoa(int(after.Seconds())))
 	}
 	http.Error(w, no.text, no.status)
 }
