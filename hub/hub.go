@@ -213,8 +213,11 @@ func (h *Hub) Close(ctx context.Context) error {
 }
 
 // Settle returns when all that was published before is in the queues of its
-// receivers, or ctx ends. What waits for a log does not count.
+// receivers, or ctx or the hub ends. What waits for a log does not count.
 func (h *Hub) Settle(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)()
 	for _, sh := range h.shards {
 		sh.barrier(ctx)
 	}

@@ -61,12 +61,12 @@ func refuseAdmin(w http.ResponseWriter, err error) {
 
 // FromLoopback is an AuthorizeAdmin for programs on a developer's machine: it
 // consents to requests of this machine for this machine, which no proxy passed on
-// and no page of a host name that was rebound to it makes. Others are Denied.
+// and no page of a host name that was rebound to it makes. To others there is nothing.
 func FromLoopback(r *http.Request) error {
 	if fromLoopback(r) {
 		return nil
 	}
-	return nova.Errorf(nova.Denied, "only requests from this machine are answered here")
+	return nova.Errorf(nova.NotFound, "404 page not found")
 }
 
 // reading lets only GET and HEAD through.

@@ -122,13 +122,13 @@ func TestAdminGate(t *testing.T) {
 		{"denied by the hook", server.Options{AuthorizeAdmin: coded(nova.Denied)}, nil, 403},
 		{"unavailable", server.Options{AuthorizeAdmin: coded(nova.Unavailable)}, nil, 503},
 		{"panicked", server.Options{AuthorizeAdmin: func(*http.Request) error { panic("secret cause") }}, nil, 401},
-		{"from far", server.Options{AuthorizeAdmin: server.FromLoopback}, nil, 403},
+		{"from far", server.Options{AuthorizeAdmin: server.FromLoopback}, nil, 404},
 		{"from here", server.Options{AuthorizeAdmin: server.FromLoopback}, func(r *http.Request) { r.RemoteAddr, r.Host = "127.0.0.1:9", "localhost:3000" }, 200},
 		{"from here, passed on", server.Options{AuthorizeAdmin: server.FromLoopback}, func(r *http.Request) {
 			r.RemoteAddr, r.Host = "127.0.0.1:9", "localhost"
 			r.Header.Set("X-Forwarded-For", "203.0.113.9")
-		}, 403},
-		{"from a page of a rebound name", server.Options{AuthorizeAdmin: server.FromLoopback}, func(r *http.Request) { r.RemoteAddr, r.Host = "[::1]:9", "evil.example" }, 403},
+		}, 404},
+		{"from a page of a rebound name", server.Options{AuthorizeAdmin: server.FromLoopback}, func(r *http.Request) { r.RemoteAddr, r.Host = "[::1]:9", "evil.example" }, 404},
 	} {
 		r := newQuietRig(t, hub.Options{}, c.options)
 		for _, path := range adminPaths {

@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/server"
 	"github.com/ignex/nova/wire"
@@ -28,15 +31,18 @@ type farewell struct {
 // untilClosed reads all that comes and answers the close frame.
 func (p *rawPeer) untilClosed() (f farewell) {
 	f.delay = -1
-	for p.closed == nil {
+	for {
 		m, err := p.tryNext()
 		if err != nil {
 			f.err = err
 			return f
 		}
+		if m.op == ws.Close {
+			break
+		}
 		head, payload, err := wire.ParseFrame(m.data)
 		switch {
-		case err != nil: // the close frame, or a ping
+		case err != nil: // a ping
 		case head.ID == control.GoawayID:
 			var away control.Goaway
 			f.err = errors.Join(f.err, away.UnmarshalNova(payload))
@@ -74,6 +80,11 @@ func TestShutdownWithManyClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("took %v", time.Since(began))
+	stacks := make([]byte, 4<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	if i := bytes.Index(stacks, []byte("github.com/ignex/nova/server.(")); i >= 0 {
+		t.Errorf("a goroutine of the server is left:\n%.600s", stacks[max(0, i-300):])
+	}
 	if n := r.srv.Metrics().Connections; n != 0 {
 		t.Errorf("%d connections once Shutdown has returned", n)
 	}
@@ -212,5 +223,19 @@ func TestCloseDuringARefusal(t *testing.T) {
 	r.srv.Close()
 	if d := time.Since(began); d > time.Second {
 		t.Errorf("Close took %v", d)
+	}
+}
+
+// A hub that was closed first holds nothing up.
+func TestShutdownAfterTheHub(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{})
+	p, _ := r.attach("", "", 0)
+	p.sync()
+	if err := r.hub.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	go p.untilClosed()
+	if err := r.srv.Shutdown(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
