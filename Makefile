@@ -43,8 +43,8 @@ test: setup node test-go test-ts test-browser ## everything: Go with -race, Type
 test-go: ## Go tests with the race detector
 	$(GO) test -race -timeout 15m ./...
 
-test-ts: node ## TypeScript types and tests
-	cd clients/typescript && npm run --silent typecheck && npm test --silent && npm run --silent size
+test-ts: node ## TypeScript types, tests, size and package
+	cd clients/typescript && npm run --silent typecheck && npm test --silent && npm run --silent size && npm run --silent pack-check
 	cd cmd/nova/page && npm run --silent typecheck && npm test --silent
 	cd e2e && npm run --silent typecheck
 

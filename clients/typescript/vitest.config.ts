@@ -6,9 +6,11 @@ const src = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta
 export default defineConfig({
   resolve: {
     alias: [
+      { find: "@ignex/nova-client/react", replacement: src("react/index.ts") },
+      { find: "@ignex/nova-client/testing", replacement: src("testing/index.ts") },
       { find: "@ignex/nova-client/wire", replacement: src("wire/index.ts") },
       { find: "@ignex/nova-client", replacement: src("index.ts") },
     ],
   },
-  test: { include: ["src/**/*.test.ts", "test/**/*.test.ts"], testTimeout: 60_000 },
+  test: { include: ["test/**/*.test.{ts,tsx}"], testTimeout: 60_000 },
 });
