@@ -66,6 +66,8 @@ var allowed = map[string][]string{
 	"internal/leak": {},
 	// A judge of bytes: for tests.
 	"internal/golden": {"wire"},
+	// A server in memory: for the tests of applications.
+	"novatest": {"", "client", "hub", "server"},
 	// Drives queues and gates: for tests.
 	"session/sim": {"session", "wire"},
 	// Logs import the interface, never each other.
