@@ -115,7 +115,7 @@ func TestMalformed(t *testing.T) {
 			p.send(unknown)
 		}
 		p.control(&control.Subscribe{Topic: "not for a client"})
-		r.is(t, "not_found")
+		r.is(t, "unimplemented")
 		if n := c.Stats(); n.Unknown != 3 || n.Connects != 1 {
 			t.Errorf("%+v", n)
 		}

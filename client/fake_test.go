@@ -57,7 +57,7 @@ func (f *fake) dial(_ context.Context, network, addr string) (net.Conn, error) {
 		return nil, errors.New("connection refused")
 	}
 	ours, theirs := net.Pipe()
-	p := &peer{t: f.t, conn: ours, frames: make(chan string, 10000), parser: ws.NewParser(true, 0)}
+	p := &peer{t: f.t, conn: ours, frames: make(chan string, 10000), raw: make(chan []byte, 10000), parser: ws.NewParser(true, 0)}
 	go p.run(f.refuse, f.peers)
 	return theirs, nil
 }
@@ -70,6 +70,7 @@ type peer struct {
 	uri    string
 	auth   string
 	frames chan string // what the client sent, as text; closed with the connection
+	raw    chan []byte // its messages as they are
 }
 
 func (p *peer) run(refuse string, accepted chan<- *peer) {
@@ -110,6 +111,7 @@ func (p *peer) run(refuse string, accepted chan<- *peer) {
 }
 
 func (p *peer) Message(_ ws.Opcode, data []byte) error {
+	p.raw <- append([]byte(nil), data...)
 	p.frames <- describe(data)
 	return nil
 }

@@ -161,8 +161,7 @@ func (s *socket) route(h wire.Header, payload, frame []byte) error {
 	case control.GoawayID:
 		return handle(s, payload, s.onGoaway)
 	case control.PongID:
-		s.onPong(payload)
-		return nil
+		return handle(s, payload, s.onPong)
 	case control.SubscribeID, control.UnsubscribeID, control.JoinGroupID, control.LeaveGroupID,
 		control.SnapshotRequestID, control.PingID, control.ResumeID, control.RpcCallID,
 		control.RpcResultID, control.TopicSubscribeID, control.AttachID:
@@ -228,14 +227,10 @@ func (s *socket) onHello(m *control.Hello) error {
 		c.mu.Unlock()
 		return nil
 	}
-	lost, had := s.baseServer()
+	s.baseServer()
 	c.ready = true
 	c.queue.start(encodeAll(slices.Concat(c.subscribeFrames(), c.joinFrames())))
 	c.mu.Unlock()
-	if had {
-		c.onRecovered.call(false, c.panicked("recovered callback"))
-	}
-	c.reportLost(lost)
 	return nil
 }
 
@@ -244,9 +239,15 @@ func (s *socket) onWelcome(m *control.Welcome) error {
 	c.mu.Lock()
 	c.clientID, c.groups = m.ClientID, m.Groups
 	c.mu.Unlock()
-	if !s.sessions {
-		s.admitted()
+	if s.sessions {
+		return nil
 	}
+	s.admitted()
+	if s.forgot {
+		c.onRecovered.call(false, c.panicked("recovered callback"))
+	}
+	c.reportLost(s.unknown)
+	s.forgot, s.unknown = false, nil
 	return nil
 }
 

@@ -55,8 +55,6 @@ func (l *leftSet) ponged(ts int64) {
 	}
 }
 
-func (l *leftSet) empty() bool { return len(l.topics)+len(l.groups) == 0 }
-
 // frames returns the frames that tell it again.
 func (l *leftSet) frames() []frameAppender {
 	var frames []frameAppender

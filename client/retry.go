@@ -17,6 +17,7 @@ type ending struct {
 	err    error         // what to tell
 	after  time.Duration // what the server asked to wait, 0 = nothing
 	framed bool          // a frame came
+	own    bool          // the code is our judgement of what the server sent
 	lasted time.Duration // since the welcome, 0 = never welcome
 }
 
@@ -24,6 +25,7 @@ type ending struct {
 const (
 	codeGoingAway    = 1001
 	codeUnsupported  = 1003
+	codeNoExtension  = 1010
 	codePolicy       = 1008
 	codePaused       = 4000
 	codeUnauthorized = 4401
@@ -111,7 +113,7 @@ func (r *retry) final(e ending) error {
 		return nova.Errorf(nova.Denied, "the server refused the connection: %w", e.err)
 	case e.code == ws.CodeNormal:
 		return nova.Errorf(nova.Unavailable, "the server closed the connection: %w", e.err)
-	case e.code == ws.CodeProtocol:
+	case e.code == ws.CodeProtocol, e.code == ws.CodeBadUTF8 && !e.own, e.code == codeNoExtension, e.code == codePaused:
 		return nova.Errorf(nova.FailedPrecondition, "the two sides do not speak the same protocol: %w", e.err)
 	case e.code == codeUnsupported, e.code == ws.CodeTooBig:
 		return nova.Errorf(nova.Invalid, "the connection cannot go on: %w", e.err)

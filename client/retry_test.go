@@ -25,6 +25,9 @@ func TestRetryByCode(t *testing.T) {
 		{ending{code: 1003}, nova.Invalid},
 		{ending{code: 1005}, goesOn},
 		{ending{code: 1006}, goesOn},
+		{ending{code: 1007}, nova.FailedPrecondition},
+		{ending{code: 1007, own: true}, goesOn},
+		{ending{code: 1010}, nova.FailedPrecondition},
 		{ending{code: 1008, reason: "rate limit exceeded"}, goesOn},
 		{ending{code: 1008, reason: "policy"}, nova.Denied},
 		{ending{code: 1009}, nova.Invalid},
@@ -32,6 +35,7 @@ func TestRetryByCode(t *testing.T) {
 		{ending{code: 1012}, goesOn},
 		{ending{code: 1013}, goesOn},
 		{ending{code: 4401}, nova.Unauthenticated}, // without a token function
+		{ending{code: 4000}, nova.FailedPrecondition},
 		{ending{code: 4403}, nova.Denied},
 		{ending{code: 4999}, goesOn},
 		{ending{status: 401}, nova.Unauthenticated},

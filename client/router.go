@@ -198,6 +198,6 @@ func (c *Conn) unknown(id uint32) {
 	}
 	r.mu.Unlock()
 	if report {
-		c.report(nova.Errorf(nova.NotFound, "the server sends event %#08x, which neither the schema nor a handler knows", id))
+		c.report(nova.Errorf(nova.Unimplemented, "the server sends event %#08x, which neither the schema nor a handler knows", id))
 	}
 }

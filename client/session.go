@@ -187,17 +187,12 @@ func (s *socket) onGroups(m *control.Groups) error {
 	return nil
 }
 
-func (s *socket) onPong(payload []byte) {
+func (s *socket) onPong(m *control.Pong) error {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.left.empty() {
-		return
-	}
-	var m control.Pong
-	if m.UnmarshalNova(payload) == nil { // of another server it is a sign of life and no more
-		c.left.ponged(m.Ts)
-	}
+	c.left.ponged(m.Ts)
+	return nil
 }
 
 // sendPing queues a ping event. c.mu is held.
@@ -225,20 +220,31 @@ func (s *socket) admitted() {
 	s.c.first(nil)
 }
 
-// baseServer begins a connection with a server that has no sessions. It returns
-// what the session before leaves behind. c.mu is held.
-func (s *socket) baseServer() (lost []item, had bool) {
+// baseServer begins a connection with a server that has no sessions. What the
+// session before leaves behind is told once the server admits this client. c.mu
+// is held.
+func (s *socket) baseServer() {
 	c := s.c
-	had = c.session != ""
+	s.forgot = c.session != ""
 	c.session, c.numbers, c.resumes, c.left = "", session.SessionGate{}, false, newLeftSet()
 	c.topics.disconnect()
-	return c.queue.renewed(false, 0), had
+	s.unknown = c.queue.renewed(false, 0)
 }
 
-// failure turns what a server answered into an error; a code of 0 is none of ours.
-func failure(code int64, format string, args ...any) error {
-	if code <= 0 || code > int64(nova.UnknownOutcome) {
-		code = int64(nova.Cancelled) // ended on purpose
+// codeOf returns the code of a number on the wire: Cancelled for 0, which ended on
+// purpose, and Unknown for numbers of a later protocol.
+func codeOf(number int64) nova.Code {
+	switch code := nova.Code(number); code {
+	case nova.OK:
+		return nova.Cancelled
+	case nova.Cancelled, nova.Invalid, nova.DeadlineExceeded, nova.NotFound, nova.AlreadyExists, nova.Denied, nova.Exhausted,
+		nova.FailedPrecondition, nova.Unimplemented, nova.Internal, nova.Unavailable, nova.Unauthenticated:
+		return code
 	}
-	return nova.Errorf(nova.Code(code), format, args...)
+	return nova.Unknown
+}
+
+// failure turns what a server answered into an error.
+func failure(code int64, format string, args ...any) error {
+	return nova.Errorf(codeOf(code), format, args...)
 }

@@ -43,6 +43,8 @@ type socket struct {
 	hello     bool   // the server's hello came
 	sessions  bool   // and session/1 is on
 	asked     string // the session that attach asked for
+	forgot    bool   // there was a session before, and the server has none
+	unknown   []item // and what was sent in it has an unknown outcome
 	framed    bool
 	resuming  bool // hello asked to resume and has no answer
 	welcomed  time.Time
@@ -146,7 +148,7 @@ func (s *socket) ending(err error) ending {
 	var closed *ws.CloseError
 	switch {
 	case errors.As(err, &closed):
-		end.code, end.reason = closed.Code, closed.Reason
+		end.code, end.reason, end.own = closed.Code, closed.Reason, s.peerClose == nil
 	case errors.Is(err, net.ErrClosed) && s.writeErr != nil:
 		end.err = fmt.Errorf("write: %w", s.writeErr)
 	default:

@@ -23,12 +23,13 @@ export class Backoff {
 
   /**
    * Milliseconds to wait before the next attempt.
-   * @param slow the longest delay
+   * @param slow the longest window, and never its first half: a hasty return meets the same limit
    */
   next(slow = false): number {
     const { initialMs = 250, maxMs = 30_000 } = this.#options;
     const bound = Math.min(maxMs, initialMs * 2 ** this.attempt++);
-    return slow ? maxMs : Math.round(bound * Math.random());
+    const random = Math.random();
+    return Math.round(slow ? (maxMs * (1 + random)) / 2 : bound * random);
   }
 
   /** A connection ended that lived for ms milliseconds. */

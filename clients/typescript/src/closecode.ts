@@ -1,7 +1,7 @@
 /** What a close code asks of the client. */
 export type Verdict =
   | "retry" // after the usual delay
-  | "slow" // after the longest delay
+  | "slow" // after half of the longest delay at least
   | "token" // at once, with a fresh token
   | "stop"; // never
 
@@ -12,7 +12,7 @@ const FINAL = [1000, 1002, 1003, 1007, 1009, 1010, 4000, 4403];
 /** What to do after a connection ended with this code and reason. */
 export function judge(code: number, reason: string): Verdict {
   if (code === 4401) return "token";
-  if (code === 1008) return /rate/i.test(reason) ? "slow" : "stop";
+  if (code === 1008) return reason.startsWith("rate limit") ? "slow" : "stop";
   // 1001, 1005, 1006, 1011, 1012, 1013, 1015 and what others invent may pass.
   return FINAL.includes(code) ? "stop" : "retry";
 }

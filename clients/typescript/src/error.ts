@@ -15,9 +15,9 @@ export type Code =
   | "unauthenticated"
   | "unknown_outcome";
 
-// By number on the wire; 0 is no error, "" are numbers without one.
+// By number on the wire; 0 is what ended on purpose, "" are numbers without one.
 const CODES = /* #__PURE__ */ (
-  "unknown cancelled unknown invalid deadline_exceeded not_found already_exists denied exhausted failed_precondition" +
+  "cancelled cancelled unknown invalid deadline_exceeded not_found already_exists denied exhausted failed_precondition" +
   "   unimplemented internal unavailable  unauthenticated"
 ).split(" ") as readonly Code[];
 

@@ -228,7 +228,7 @@ export class Topics {
     if (topic?.id === m.id) {
       this.#forget(topic);
       this.#settle(m.topic);
-    }
+    } else if (m.topic) return; // an answer to what was left meanwhile
     this.#tell(m, m.topic ? `topic ${m.topic}` : `group ${m.group}`, "refused");
   }
 
@@ -236,7 +236,7 @@ export class Topics {
     const topic = this.#byName.get(m.topic);
     if (!topic?.ref || topic.asking) return; // it speaks of the time before our request
     this.#forget(topic);
-    if (m.code !== 0) this.#tell(m, `topic ${m.topic}`, "left by the server");
+    if (topic.members.size > 0) this.#tell(m, `topic ${m.topic}`, "left by the server");
   }
 
   #tell(m: TopicUnsubscribed, what: string, why: string): void {
