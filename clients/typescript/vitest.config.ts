@@ -6,6 +6,7 @@ const src = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta
 export default defineConfig({
   resolve: {
     alias: [
+      { find: "@ignex/nova-client/iterate", replacement: src("iterate.ts") },
       { find: "@ignex/nova-client/react", replacement: src("react/index.ts") },
       { find: "@ignex/nova-client/testing", replacement: src("testing/index.ts") },
       { find: "@ignex/nova-client/wire", replacement: src("wire/index.ts") },

@@ -64,6 +64,10 @@ await client.send(note, { text: "back" });
 client.close();
 if (got[0] !== "hi" || server.received(note)[0]?.text !== "back" || !html.includes("none") || about.name !== "@ignex/nova-client") throw new Error("wrong");
 `);
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const modules = Object.keys(exports).filter((name) => name !== "./package.json").map((name) => name.replace(".", "@ignex/nova-client"));
+  writeFileSync(join(dir, "all.ts"), modules.map((name, i) => `import * as m${i} from "${name}";\n`).join("")
+    + `if ([${modules.map((_, i) => `m${i}`)}].some((m) => Object.keys(m).length === 0)) throw new Error("an export is empty");\n`);
   // What applications bring along: React and its types, from the development dependencies.
   for (const name of ["react", "react-dom", "scheduler", "@types/react", "@types/react-dom", "csstype"]) {
     mkdirSync(join(dir, "node_modules", name, ".."), { recursive: true });
@@ -71,10 +75,11 @@ if (got[0] !== "hi" || server.received(note)[0]?.text !== "back" || !html.includ
   }
   const tsc = join(root, "node_modules/.bin/tsc");
   const check = (module, resolution, ...more) =>
-    run(tsc, ["--strict", "--target", "ES2022", "--lib", "ES2022,DOM", "--types", "", "--resolveJsonModule", "--module", module, "--moduleResolution", resolution, ...more, "use.ts", "hooks.ts"]);
+    run(tsc, ["--strict", "--target", "ES2022", "--lib", "ES2022,DOM", "--types", "", "--resolveJsonModule", "--module", module, "--moduleResolution", resolution, ...more, "use.ts", "hooks.ts", "all.ts"]);
   check("ESNext", "Bundler", "--noEmit");
   check("NodeNext", "NodeNext");
   run("node", ["--no-warnings", "hooks.js"]);
+  run("node", ["all.js"]);
   const core = await bundle("use.js");
   const all = await bundle("hooks.js");
   for (const [name, mark] of [["react", "NovaProvider needs"], ["testing", "test.invalid"]]) {

@@ -53,7 +53,7 @@ export class Client {
     const events = {
       know: (event: EventDescriptor<any>) => this.#inbox.know(event),
       error: (e: NovaError) => this.#report(e),
-      gap: (gap: Hole) => this.#missing(gap),
+      gap: (gap: Hole) => this.missing(gap),
       resume: (lastSeq: number) => this.#control(control.resume, { lastSeq }),
       violation: (what: string) => this.#link.finish(`the server broke the protocol: ${what}`, 1002),
       open: () => {
@@ -352,13 +352,14 @@ export class Client {
     if (topic !== "") this.#topics.gap({ topic, from, to, reason: why });
     else if (s.attached) {
       if (!s.push(from, to)) return false;
-      this.#missing({ from: next, to, reason: why });
+      this.missing({ from: next, to, reason: why });
       s.delivered();
     }
     return true;
   }
 
-  #missing(gap: Hole): void {
+  /** @internal Tells onGap. */
+  missing(gap: Hole): void {
     if (gap.reason !== "superseded") this.#notify("onGap", gap);
   }
 

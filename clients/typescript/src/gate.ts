@@ -16,9 +16,10 @@ export interface Gap {
   /**
    * policy: this client did not keep up · withdrawn: it may not have them any
    * more · cluster: lost between servers · log: the topic's log lost them ·
-   * lost: the server does not say.
+   * lost: the server does not say · consumer: a loop of this client did not keep
+   * up (from 0 where the event has neither number nor offset).
    */
-  readonly reason: "policy" | "withdrawn" | "cluster" | "log" | "lost";
+  readonly reason: "policy" | "withdrawn" | "cluster" | "log" | "lost" | "consumer";
 }
 
 /** A gap, or numbers of which a newer value of the same key comes: no loss. */
