@@ -41,6 +41,7 @@ const (
 	refused
 	unknown
 	dropped // numbered wrongly or again, or of a socket that was replaced
+	skipped // more than the client may send; its number is used
 )
 
 // The bounds of a burst: two of them are what an inbox takes, so that one is
@@ -89,6 +90,15 @@ func (b *Burst) Add(head wire.Header, payload []byte) (full bool) {
 	case t.state.allowed.Load():
 		t.fate = onlyCounted
 	}
+	return b.append(t)
+}
+
+// Skip adds a frame that is not to be handled: only its number counts.
+func (b *Burst) Skip(head wire.Header) (full bool) {
+	return b.append(task{seq: head.Seq, fate: skipped})
+}
+
+func (b *Burst) append(t task) (full bool) {
 	t.end = len(b.bytes)
 	b.tasks = append(b.tasks, t)
 	return len(b.tasks) >= burstTasks || len(b.bytes) >= burstPayload

@@ -20,6 +20,13 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 		return &ws.CloseError{Code: 1003, Reason: "text frame received"}
 	}
 	head, payload, err := wire.ParseFrame(data)
+	over := false
+	if l := c.server.limits; l != nil {
+		var end error
+		if over, end = c.limit(l, head.ID); end != nil || c.closing.Load() {
+			return end
+		}
+	}
 	if err != nil || head.Trailer {
 		c.session().Undecodable(hub.DamageEnvelope)
 		return nil
@@ -46,8 +53,11 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	if !c.session().Owned(&c.cursor) {
 		return nil // replaced: nothing it does counts any more
 	}
-	if event {
-		return c.application(head, payload)
+	switch {
+	case over:
+		return c.overLimit(event, head, payload)
+	case event:
+		return c.gather(head, payload, false)
 	}
 	return c.route(head, payload)
 }
@@ -56,6 +66,11 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 func (c *conn) Control(op ws.Opcode, data []byte) error {
 	switch op {
 	case ws.Ping:
+		if l := c.server.limits; l != nil {
+			if over, err := c.limit(l, 0); over || err != nil || c.closing.Load() {
+				return err
+			}
+		}
 		c.session().Ahead(&c.cursor, session.SocketPong, ws.AppendFrame(nil, ws.Pong, data))
 		c.Flush()
 	case ws.Close:
@@ -124,6 +139,7 @@ func (c *conn) resume(lastSeq int64) error {
 // route handles control frames. Those that only a server sends are counted and
 // ignored.
 func (c *conn) route(head wire.Header, payload []byte) error {
+	defer c.late() // some wait for the inbox
 	var err error
 	switch head.ID {
 	case control.SubscribeID:
@@ -177,13 +193,14 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 	return nil
 }
 
-// application gathers an event for the hub. What was gathered is handed over
-// before anything else of the client is handled, and at the end of what was read.
-func (c *conn) application(head wire.Header, payload []byte) error {
+// gather gathers an event for the hub, or only its number. What was gathered is
+// handed over before anything else of the client is handled, and at the end of what
+// was read.
+func (c *conn) gather(head wire.Header, payload []byte, skip bool) error {
 	if c.burst == nil {
 		c.burst = c.server.hub.Burst()
 	}
-	if c.burst.Add(head, payload) {
+	if skip && c.burst.Skip(head) || !skip && c.burst.Add(head, payload) {
 		return c.handOver()
 	}
 	return nil
@@ -206,6 +223,7 @@ func (c *conn) handOver() error {
 	}
 	c.paused.Store(false)
 	c.seen.Store(c.server.tick.Load())
+	c.late()
 	if !ok {
 		return &ws.CloseError{Code: 1002, Reason: "frame number does not follow"}
 	}
@@ -248,7 +266,10 @@ func (c *conn) rpcCall(payload []byte) error {
 	if err := m.UnmarshalNova(payload); err != nil {
 		return err
 	}
-	result := control.RpcResult{ID: m.ID, Err: "no handler for " + m.Name}
+	return c.rpcResult(control.RpcResult{ID: m.ID, Err: "no handler for " + m.Name})
+}
+
+func (c *conn) rpcResult(result control.RpcResult) error {
 	frame, err := result.AppendFrame(nil)
 	if err != nil {
 		return err

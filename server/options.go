@@ -36,9 +36,10 @@ type Options struct {
 	// MaxConnections bounds the connections, default 0 = unlimited. A hub without a
 	// SessionOptions.MaxSessions of its own keeps at most twice as many sessions.
 	MaxConnections int
-	AcceptRate     float64 // upgrades per second; default 1,000, negative = unlimited
-	AcceptBurst    int     // default 2,000
-	MaxMessageSize int     // bytes of one message; default 64 KiB
+	AcceptRate     float64   // upgrades per second; default 1,000, negative = unlimited
+	AcceptBurst    int       // default 2,000
+	MaxMessageSize int       // bytes of one message; default 64 KiB
+	RateLimit      RateLimit // of what clients send; default no limit
 	// MaxUndecodable is the number of malformed frames after which a connection is
 	// closed; default 16, negative = unlimited.
 	MaxUndecodable   int
@@ -103,6 +104,9 @@ func (o *Options) setDefaults() error {
 	}
 	if o.MaxConnections < 0 || o.AcceptBurst < 0 || o.MaxMessageSize < 0 {
 		return errors.New("server: Options.MaxConnections, AcceptBurst and MaxMessageSize must not be negative")
+	}
+	if err := o.RateLimit.setDefaults(); err != nil {
+		return err
 	}
 	if o.DuplicateID > DuplicateReject {
 		return fmt.Errorf("server: Options.DuplicateID %d is unknown", o.DuplicateID)

@@ -81,6 +81,7 @@ func (c *conn) feed(b []byte) bool {
 	if c.deaf {
 		return !c.dead.Load()
 	}
+	c.late()
 	err := c.parser.Feed(b, c)
 	if failed := c.handOver(); failed != nil {
 		err = failed // of what came before
@@ -129,6 +130,7 @@ func (c *conn) finish() {
 	}
 	c.logEnd(code)
 	c.session().Lost(&c.cursor, code, c.byClient.Load())
+	c.endLimit()
 	c.server.remove(c)
 	c.server.wg.Done()
 }

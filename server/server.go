@@ -24,6 +24,7 @@ type Server struct {
 	started time.Time
 	rate    bucket
 	turns   turns
+	limits  *limits // of what clients send; nil = none
 	metrics counters
 	sparse  sparse
 
@@ -73,6 +74,7 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 		h.DefaultMaxSessions(2 * n)
 	}
 	s.rate.rate, s.rate.burst = options.AcceptRate, float64(options.AcceptBurst)
+	s.limits = newLimits(options.RateLimit)
 	s.tick.Store(time.Now().UnixMilli())
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
