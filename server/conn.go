@@ -52,6 +52,7 @@ type conn struct {
 // bytes, a size class of the allocator.
 type rare struct {
 	limiter *limiter // of what the client sends; nil = no limits
+	overdue *overdue // of an unfinished message that the reader waits for
 }
 
 func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool) *conn {

@@ -36,10 +36,14 @@ type Options struct {
 	// MaxConnections bounds the connections, default 0 = unlimited. A hub without a
 	// SessionOptions.MaxSessions of its own keeps at most twice as many sessions.
 	MaxConnections int
-	AcceptRate     float64   // upgrades per second; default 1,000, negative = unlimited
-	AcceptBurst    int       // default 2,000
-	MaxMessageSize int       // bytes of one message; default 64 KiB
-	RateLimit      RateLimit // of what clients send; default no limit
+	AcceptRate     float64 // upgrades per second; default 1,000, negative = unlimited
+	AcceptBurst    int     // default 2,000
+	MaxMessageSize int     // bytes of one message; default 64 KiB
+	// MaxPartialBytes bounds the messages that have come in part, of all connections.
+	// The one that goes beyond it is closed with 1013, as is one whose message takes
+	// longer than 30 s. Default 64 MiB.
+	MaxPartialBytes int64
+	RateLimit       RateLimit // of what clients send; default no limit
 	// MaxUndecodable is the number of malformed frames after which a connection is
 	// closed; default 16, negative = unlimited.
 	MaxUndecodable   int
@@ -98,6 +102,13 @@ func (o *Options) setDefaults() error {
 	}
 	if o.MaxMessageSize == 0 {
 		o.MaxMessageSize = 64 << 10
+	}
+	if o.MaxPartialBytes == 0 {
+		o.MaxPartialBytes = 64 << 20
+	}
+	if o.MaxPartialBytes < int64(o.MaxMessageSize) {
+		return fmt.Errorf("server: Options.MaxPartialBytes is %d; it must be at least MaxMessageSize, which is %d",
+			o.MaxPartialBytes, o.MaxMessageSize)
 	}
 	if o.MaxUndecodable == 0 {
 		o.MaxUndecodable = 16

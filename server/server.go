@@ -28,8 +28,9 @@ type Server struct {
 	metrics counters
 	sparse  sparse
 
-	open atomic.Int64 // connections and upgrades under way
-	tick atomic.Int64 // unix milliseconds, as the sweeper saw them last
+	partial atomic.Int64 // bytes of unfinished messages
+	open    atomic.Int64 // connections and upgrades under way
+	tick    atomic.Int64 // unix milliseconds, as the sweeper saw them last
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
