@@ -38,6 +38,7 @@ type fate uint8
 const (
 	forHandlers fate = iota
 	onlyCounted      // allowed, but nobody listens
+	onlyAsked        // likewise, and AuthorizePublish may still refuse it
 	refused
 	unknown
 	dropped // numbered wrongly or again, or of a socket that was replaced
@@ -87,6 +88,9 @@ func (b *Burst) Add(head wire.Header, payload []byte) (full bool) {
 		t.fate = forHandlers
 		b.bytes = append(b.bytes, payload...)
 		b.work = true
+	case t.state.allowed.Load() && b.hub.options.AuthorizePublish != nil:
+		t.fate = onlyAsked
+		b.work = true
 	case t.state.allowed.Load():
 		t.fate = onlyCounted
 	}
@@ -121,7 +125,7 @@ func (b *Burst) count() {
 		}
 		i += n
 		switch t.fate {
-		case forHandlers, onlyCounted:
+		case forHandlers, onlyCounted, onlyAsked:
 			t.state.inbound.Add(uint64(n))
 		case refused:
 			b.hub.metrics.notAllowed.Add(uint64(n))
@@ -173,7 +177,7 @@ func (s *Session) handleOn(b *Burst, p *place) (done bool) {
 	for ; p.frame < len(b.tasks); p.frame++ {
 		t := &b.tasks[p.frame]
 		if !p.begun {
-			p.begun, p.rest = true, s.handlers(t)
+			p.begun, p.rest = true, s.handlers(t, b.bytes[p.at:t.end:t.end])
 		}
 		for len(p.rest) > 0 {
 			x := p.rest[0]
@@ -208,15 +212,12 @@ func (s *Session) call(x *handler, e *eventState, payload []byte) (err error) {
 var errPanicked = errors.New("panic")
 
 // handlers returns those to run for a frame.
-func (s *Session) handlers(t *task) []*handler {
-	if t.fate != forHandlers {
+func (s *Session) handlers(t *task, payload []byte) []*handler {
+	if t.fate != forHandlers && t.fate != onlyAsked {
 		return nil
 	}
-	if hook := s.hub.options.AuthorizePublish; hook != nil {
-		if err := guard(func() error { return hook(s.hub.ctx, s.client, t.state.event) }); err != nil {
-			s.hub.metrics.notAllowed.Add(1)
-			return nil
-		}
+	if s.hub.options.judges() && !s.accepts(t, payload) {
+		return nil
 	}
 	return t.state.list()
 }

@@ -184,6 +184,12 @@ func (p *rawPeer) send(m frameWriter) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	p.message(frame)
+}
+
+// message sends a binary message.
+func (p *rawPeer) message(frame []byte) {
+	p.t.Helper()
 	p.write(ws.AppendMasked(nil, ws.Binary, frame, [4]byte{1, 2, 3, 4}))
 }
 
