@@ -38,6 +38,9 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 		}
 	}
 	if head.ID == control.HelloID {
+		if over {
+			return c.overLimit(false, head, payload)
+		}
 		return c.hello(payload)
 	}
 	switch phase := c.phase.Load(); {
@@ -57,7 +60,7 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	case over:
 		return c.overLimit(event, head, payload)
 	case event:
-		return c.gather(head, payload, false)
+		return c.application(head, payload)
 	}
 	return c.route(head, payload)
 }
@@ -193,14 +196,13 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 	return nil
 }
 
-// gather gathers an event for the hub, or only its number. What was gathered is
-// handed over before anything else of the client is handled, and at the end of what
-// was read.
-func (c *conn) gather(head wire.Header, payload []byte, skip bool) error {
+// application gathers an event for the hub. What was gathered is handed over
+// before anything else of the client is handled, and at the end of what was read.
+func (c *conn) application(head wire.Header, payload []byte) error {
 	if c.burst == nil {
 		c.burst = c.server.hub.Burst()
 	}
-	if skip && c.burst.Skip(head) || !skip && c.burst.Add(head, payload) {
+	if c.burst.Add(head, payload) {
 		return c.handOver()
 	}
 	return nil
@@ -266,10 +268,7 @@ func (c *conn) rpcCall(payload []byte) error {
 	if err := m.UnmarshalNova(payload); err != nil {
 		return err
 	}
-	return c.rpcResult(control.RpcResult{ID: m.ID, Err: "no handler for " + m.Name})
-}
-
-func (c *conn) rpcResult(result control.RpcResult) error {
+	result := control.RpcResult{ID: m.ID, Err: "no handler for " + m.Name}
 	frame, err := result.AppendFrame(nil)
 	if err != nil {
 		return err

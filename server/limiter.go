@@ -192,10 +192,7 @@ func (c *conn) sleep(d time.Duration) bool {
 // overLimit does with a frame what LimitDrop says.
 func (c *conn) overLimit(event bool, head wire.Header, payload []byte) error {
 	if event {
-		if c.Caps()&hub.CapSession == 0 {
-			return nil
-		}
-		return c.gather(head, nil, true) // its number is used
+		return c.skip(head)
 	}
 	var err error
 	switch head.ID {
@@ -214,12 +211,17 @@ func (c *conn) overLimit(event bool, head wire.Header, payload []byte) error {
 		if err = m.UnmarshalNova(payload); err == nil {
 			c.session().RefuseGroup(&c.cursor, m.Group, errLimited)
 		}
+	case control.HelloID: // a later one asks to resume
+		var m control.Hello
+		if err = m.UnmarshalNova(payload); err == nil && m.LastSeq > 0 && c.Caps()&hub.CapSession == 0 {
+			return c.resume(-1)
+		}
 	case control.ResumeID:
 		return c.resume(-1)
 	case control.RpcCallID:
 		var m control.RpcCall
 		if err = m.UnmarshalNova(payload); err == nil {
-			err = c.rpcResult(control.RpcResult{ID: m.ID, Err: errLimited.Error()})
+			err = c.refuseCall(m.ID)
 		}
 	case control.UnsubscribeID, control.LeaveGroupID, control.AckID:
 		return c.route(head, payload)
@@ -227,6 +229,32 @@ func (c *conn) overLimit(event bool, head wire.Header, payload []byte) error {
 	if err != nil {
 		c.session().Undecodable(hub.DamageControl)
 	}
+	return nil
+}
+
+// skip drops an event; the number of a client with session/1 is used all the same.
+func (c *conn) skip(head wire.Header) error {
+	if c.Caps()&hub.CapSession == 0 {
+		return nil
+	}
+	if c.burst == nil {
+		c.burst = c.server.hub.Burst()
+	}
+	if c.burst.Skip(head) {
+		return c.handOver()
+	}
+	return nil
+}
+
+// refuseCall answers a call of the base protocol.
+func (c *conn) refuseCall(id string) error {
+	result := control.RpcResult{ID: id, Err: errLimited.Error()}
+	frame, err := result.AppendFrame(nil)
+	if err != nil {
+		return err
+	}
+	c.session().InOrder(&c.cursor, ws.AppendFrame(nil, ws.Binary, frame))
+	c.Flush()
 	return nil
 }
 

@@ -192,6 +192,11 @@ func TestRateLimitedResume(t *testing.T) {
 				p.quote(1)
 			}
 		}
+		p.send(&control.Hello{Version: 2, LastSeq: 1})
+		var m control.Resumed
+		if p.control(control.ResumedID, &m); m.Ok {
+			t.Errorf("hello: %+v", m)
+		}
 	})
 }
 
