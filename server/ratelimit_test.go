@@ -136,7 +136,6 @@ func TestRateLimitDrop(t *testing.T) {
 		p.send(&control.Ping{})
 		p.send(&control.TopicSubscribe{ID: 7, Topic: "t", Offset: -1})
 		p.send(&control.JoinGroup{Group: "h"})
-		p.send(&control.RpcCall{ID: "c", Name: "quote"})
 		var no control.TopicRejected
 		p.expectFrame(control.TopicRejectedID, 1, &no)
 		if no.ID != 7 || no.Topic != "t" || no.Code != int64(nova.Exhausted) || no.Message != "rate limit exceeded" {
@@ -147,6 +146,7 @@ func TestRateLimitDrop(t *testing.T) {
 		if no.Group != "h" || no.Code != int64(nova.Exhausted) {
 			t.Errorf("%+v", no)
 		}
+		p.send(&control.RpcCall{ID: "c", Name: "quote"})
 		var result control.RpcResult
 		p.expectFrame(control.RpcResultID, 0, &result)
 		if result.ID != "c" || result.Ok || !strings.Contains(result.Err, "rate limit") {
