@@ -72,7 +72,7 @@ func (c *conn) limiter(l *limits) *limiter {
 		c.rare.limiter = m
 		m.own.fill(l.own, now)
 		if l.addrs.quota != (quota{}) {
-			if m.where = network(c.net.RemoteAddr()); m.where.IsValid() {
+			if m.where = network(c.RemoteIP()); m.where.IsValid() {
 				m.addr = l.addrs.use(m.where, now)
 			}
 		}

@@ -128,7 +128,7 @@ func TestMutatedFrames(t *testing.T) {
 	for round := range uint64(rounds) {
 		var wg sync.WaitGroup
 		for n := range uint64(senders) {
-			wg.Go(func() { storm(t, r, seed+round*senders+n, total/rounds/senders) })
+			wg.Go(func() { pelt(t, r, seed+round*senders+n, total/rounds/senders) })
 		}
 		wg.Wait()
 		neighbour.net.SetDeadline(time.Now().Add(patience))
@@ -155,8 +155,8 @@ func TestMutatedFrames(t *testing.T) {
 		time.Since(start).Round(time.Second), m.Hub.Inbound, m.InboundControl, m.Hub.Undecodable, m.Hub.UnknownEvents, m.Hub.NotAllowed, m.Closed)
 }
 
-// storm sends so many frames, over as many connections as it takes.
-func storm(t testing.TB, r *rig, seed, frames uint64) {
+// pelt sends so many frames, over as many connections as it takes.
+func pelt(t testing.TB, r *rig, seed, frames uint64) {
 	m := newMutants(t, seed)
 	for kind := 0; frames > 0; kind++ {
 		nc, in := knock(t, r, kind)

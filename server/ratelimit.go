@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"math"
-	"net"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -123,13 +122,12 @@ func (l *limits) sweep() {
 
 // network returns what of an address counts as one client: of IPv6 the part that an
 // access is given. The zero value: no address that could be told apart.
-func network(a net.Addr) netip.Addr {
-	tcp, ok := a.(*net.TCPAddr)
-	if !ok {
+func network(ip string) netip.Addr {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil {
 		return netip.Addr{}
 	}
-	addr := tcp.AddrPort().Addr().Unmap().WithZone("")
-	if addr.Is6() {
+	if addr = addr.Unmap().WithZone(""); addr.Is6() {
 		prefix, _ := addr.Prefix(64)
 		return prefix.Addr()
 	}

@@ -115,15 +115,11 @@ func TestNetworkOfAddress(t *testing.T) {
 		"2001:db8:1:3::":           "2001:db8:1:3::",
 		"2001:db8:ffff:ffff::ffff": "2001:db8:ffff:ffff::",
 	} {
-		a, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(text, "1"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := network(a); got.String() != want {
+		if got := network(text); got.String() != want {
 			t.Errorf("%s: %v, want %s", text, got, want)
 		}
 	}
-	if network(&net.UnixAddr{Name: "/x"}).IsValid() {
+	if network("@").IsValid() {
 		t.Error("a Unix socket has an address")
 	}
 }
