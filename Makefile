@@ -5,7 +5,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 NPM_DIRS := clients/typescript cmd/nova/page e2e schema/testdata/typebox
 
-.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-peers sim sim-short storm ci
+.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-peers sim sim-short storm mutated ci
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -73,5 +73,8 @@ sim-short: ## the simulator over 10,000 short programs, and every mutation it ha
 
 storm: ## CLIENTS clients (default 10000) lose their server and come back at its accept rate
 	NOVA_STORM=$(or $(CLIENTS),10000) $(GO) test -count=1 -v -timeout 10m ./server -run '^TestReconnectStormOfThousands$$'
+
+mutated: ## FRAMES damaged frames (default 10000000) against a live server
+	NOVA_MUTATED_FRAMES=$(or $(FRAMES),10000000) $(GO) test -count=1 -timeout 60m -v ./server -run '^TestMutatedFrames$$'
 
 ci: lint setup node gen-check test sim-short bench ## what has to pass before a change lands

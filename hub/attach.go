@@ -219,6 +219,7 @@ func (old *Session) claim(s *Session, caps Caps, n uint64, holes bool) error {
 	kept := old.queue.Kept(n) && (holes || old.queue.Whole(n))
 	old.mu.Unlock()
 	old.state.Unlock()
+	old.undecodable.Store(0) // the budget is that of a connection
 	old.lookAgain()
 	if peer != nil {
 		peer.Close(1000, reasonReplaced)

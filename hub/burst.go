@@ -38,9 +38,11 @@ type fate uint8
 const (
 	forHandlers fate = iota
 	onlyCounted      // allowed, but nobody listens
+	onlyAsked        // likewise, and AuthorizePublish may still refuse it
 	refused
 	unknown
 	dropped // numbered wrongly or again, or of a socket that was replaced
+	skipped // more than the client may send; its number is used
 )
 
 // The bounds of a burst: two of them are what an inbox takes, so that one is
@@ -86,9 +88,21 @@ func (b *Burst) Add(head wire.Header, payload []byte) (full bool) {
 		t.fate = forHandlers
 		b.bytes = append(b.bytes, payload...)
 		b.work = true
+	case t.state.allowed.Load() && b.hub.options.AuthorizePublish != nil:
+		t.fate = onlyAsked
+		b.work = true
 	case t.state.allowed.Load():
 		t.fate = onlyCounted
 	}
+	return b.append(t)
+}
+
+// Skip adds a frame that is not to be handled: only its number counts.
+func (b *Burst) Skip(head wire.Header) (full bool) {
+	return b.append(task{seq: head.Seq, fate: skipped})
+}
+
+func (b *Burst) append(t task) (full bool) {
 	t.end = len(b.bytes)
 	b.tasks = append(b.tasks, t)
 	return len(b.tasks) >= burstTasks || len(b.bytes) >= burstPayload
@@ -111,7 +125,7 @@ func (b *Burst) count() {
 		}
 		i += n
 		switch t.fate {
-		case forHandlers, onlyCounted:
+		case forHandlers, onlyCounted, onlyAsked:
 			t.state.inbound.Add(uint64(n))
 		case refused:
 			b.hub.metrics.notAllowed.Add(uint64(n))
@@ -163,7 +177,7 @@ func (s *Session) handleOn(b *Burst, p *place) (done bool) {
 	for ; p.frame < len(b.tasks); p.frame++ {
 		t := &b.tasks[p.frame]
 		if !p.begun {
-			p.begun, p.rest = true, s.handlers(t)
+			p.begun, p.rest = true, s.handlers(t, b.bytes[p.at:t.end:t.end])
 		}
 		for len(p.rest) > 0 {
 			x := p.rest[0]
@@ -198,15 +212,12 @@ func (s *Session) call(x *handler, e *eventState, payload []byte) (err error) {
 var errPanicked = errors.New("panic")
 
 // handlers returns those to run for a frame.
-func (s *Session) handlers(t *task) []*handler {
-	if t.fate != forHandlers {
+func (s *Session) handlers(t *task, payload []byte) []*handler {
+	if t.fate != forHandlers && t.fate != onlyAsked {
 		return nil
 	}
-	if hook := s.hub.options.AuthorizePublish; hook != nil {
-		if err := guard(func() error { return hook(s.hub.ctx, s.client, t.state.event) }); err != nil {
-			s.hub.metrics.notAllowed.Add(1)
-			return nil
-		}
+	if s.hub.options.judges() && !s.accepts(t, payload) {
+		return nil
 	}
 	return t.state.list()
 }

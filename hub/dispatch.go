@@ -282,11 +282,16 @@ func (s *Session) runHook(fn func(ctx context.Context)) {
 }
 
 // failed counts and logs what went wrong in one handler; the others run all the
-// same. false: not even the payload decodes, so they need not try.
+// same. false: the payload does not decode or is not valid, so they need not try.
 func (s *Session) failed(e *eventState, err error) bool {
 	var malformed *wire.DecodeError
 	if errors.As(err, &malformed) {
 		s.Undecodable(DamagePayload)
+		return false
+	}
+	var broken *nova.ConstraintError
+	if errors.As(err, &broken) {
+		s.refused(&s.hub.metrics.invalid, e.event, err)
 		return false
 	}
 	e.errors.Add(1)
@@ -304,7 +309,16 @@ func guard(fn func() error) (err error) {
 	return fn()
 }
 
-func panicked(v any) error { return fmt.Errorf("panic: %v\n%s", v, debug.Stack()) }
+// panicError is a panic of the application's code.
+type panicError struct {
+	value any
+	stack string
+}
+
+func panicked(v any) error { return &panicError{value: v, stack: string(debug.Stack())} }
+
+// Error implements error.
+func (p *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
 func asCoded(err error) (*nova.Error, bool) {
 	var coded *nova.Error

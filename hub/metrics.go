@@ -13,6 +13,7 @@ type Metrics struct {
 	Inbound       map[string]uint64 // by event, allowed ones
 	HandlerErrors map[string]uint64 // by event, panics included
 	NotAllowed    uint64
+	Invalid       uint64 // events that Validate or CheckInbound refused
 	UnknownEvents uint64
 	Undecodable   uint64
 	Damage        map[Damage]uint64 // of Undecodable, by what was damaged
@@ -39,7 +40,7 @@ type Metrics struct {
 }
 
 type counters struct {
-	notAllowed, unknown             atomic.Uint64
+	notAllowed, invalid, unknown    atomic.Uint64
 	undecodable                     [damages]atomic.Uint64
 	expiredFrames                   atomic.Uint64
 	dropped, slow, rejectedJoins    atomic.Uint64
@@ -69,6 +70,7 @@ func (h *Hub) Metrics() Metrics {
 		Inbound:       map[string]uint64{},
 		HandlerErrors: map[string]uint64{},
 		NotAllowed:    h.metrics.notAllowed.Load(),
+		Invalid:       h.metrics.invalid.Load(),
 		UnknownEvents: h.metrics.unknown.Load(),
 		Damage:        map[Damage]uint64{},
 		Dropped:       h.metrics.dropped.Load(),

@@ -27,8 +27,19 @@ type Options struct {
 	// API, identities and snapshots. They may be slow. Default: all are allowed.
 	AuthorizeTopic func(ctx context.Context, client *nova.Client, topic string) error
 	AuthorizeGroup func(ctx context.Context, client *nova.Client, group string) error
-	// AuthorizePublish gates every inbound event. Default: all are allowed.
+	// AuthorizePublish gates every inbound event that clients may send at all. It may be
+	// slow: it runs in the order of the client's events and holds up nobody else. What
+	// it refuses, an error or a panic, is counted and dropped; the client is not told.
+	// Default: all are allowed.
 	AuthorizePublish func(ctx context.Context, client *nova.Client, event *wire.Event) error
+	// Validate names inbound events, "*" for all, whose values have to pass the Validate
+	// method of their generated type, where it has one, before handlers get them. What
+	// fails is counted and dropped. Default none.
+	Validate []string
+	// CheckInbound judges the payload of an inbound event, before it is decoded, for
+	// rules that no schema has; otherwise it is like AuthorizePublish, and runs after it
+	// when there is a handler. payload is valid during the call only. Default none.
+	CheckInbound func(ctx context.Context, client *nova.Client, event *wire.Event, payload []byte) error
 
 	// OnConnect runs when a client was admitted, before its first event; OnDisconnect
 	// once when its session ended, and why. OnLost runs when a session that goes on lost its
@@ -131,6 +142,11 @@ func (o *Options) setDefaults() error {
 	for _, name := range o.Inbound {
 		if layout.EventByName(name) == nil {
 			return fmt.Errorf("hub: Options.Inbound names %q, which schema %s does not have", name, o.Schema.Name())
+		}
+	}
+	for _, name := range o.Validate {
+		if name != everyEvent && layout.EventByName(name) == nil {
+			return fmt.Errorf("hub: Options.Validate names %q, which schema %s does not have; \"*\" is for all", name, o.Schema.Name())
 		}
 	}
 	for _, v := range []struct {

@@ -210,7 +210,7 @@ func (t *Trace) received(client string, b *Burst) {
 	r.mu.Lock()
 	for i := range b.tasks {
 		x := &b.tasks[i]
-		if x.fate != forHandlers && x.fate != onlyCounted {
+		if x.fate > onlyAsked { // nobody was meant to get it
 			continue
 		}
 		e := r.slot(x.state.index, x.size)

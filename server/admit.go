@@ -82,9 +82,9 @@ func (c *conn) attach(payload []byte) error {
 	defer c.admission.Unlock()
 	c.phase.Store(admitting)
 	c.paused.Store(true)
-	session, err := c.session().AttachClient(&c.cursor, &m, hub.Terms{
-		Heartbeat: c.server.options.Heartbeat, MaxMessage: c.server.options.MaxMessageSize,
-	})
+	terms := hub.Terms{Heartbeat: c.server.options.Heartbeat, MaxMessage: c.server.options.MaxMessageSize}
+	c.server.limits.tell(&terms)
+	session, err := c.session().AttachClient(&c.cursor, &m, terms)
 	c.opened(session, err)
 	return nil
 }

@@ -259,3 +259,25 @@ func TestBudgetLeavesRoom(t *testing.T) {
 	p.write(ws.AppendMasked(nil, ws.Binary, bad, [4]byte{}))
 	p.expectEnd(1002, "too many undecodable frames")
 }
+
+// Each connection of a session has the whole budget.
+func TestBudgetOfEachConnection(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{})
+	p, m := r.attach("", "", 0)
+	for range 3 {
+		for range 15 {
+			p.message([]byte("x"))
+		}
+		p.sync()
+		p.net.Close()
+		r.detached(1)
+		p, m = r.attach("", m.Session, 0)
+		if !m.Recovered {
+			t.Fatalf("%+v", m)
+		}
+	}
+	for range 16 {
+		p.message([]byte("x"))
+	}
+	p.expectEnd(1002, "too many undecodable frames")
+}

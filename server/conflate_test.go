@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
@@ -85,6 +86,7 @@ func TestEmptyTopicsAreForgotten(t *testing.T) {
 	r := newRig(t, hub.Options{}, server.Options{})
 	p, m := r.attach("", "", 0)
 	for n := range 100 {
+		p.net.SetDeadline(time.Now().Add(patience))
 		for k := range 100 {
 			topic := fmt.Sprint("t", n*100+k)
 			p.send(&control.TopicSubscribe{ID: 1, Topic: topic})

@@ -29,6 +29,7 @@ type conn struct {
 	burst  *hub.Burst // events of the read being taken, nil = none; the reader's
 
 	caps  atomic.Uint32
+	phase atomic.Int32 // of the admission; changes under admission
 	seen  atomic.Int64 // server ticks: when bytes came last
 	timer *time.Timer  // of admission; the reader's
 
@@ -39,12 +40,19 @@ type conn struct {
 	flushing atomic.Int32 // flushers: they wait for the socket, or are about to end
 	paused   atomic.Bool  // the reader waits for the hub or the writer
 
-	pinned    string       // client id given by authentication
-	nova      bool         // the client announced itself with ?nova=2
-	admission sync.Mutex   // held while the connection is admitted
-	phase     atomic.Int32 // of the admission; changes under it
-	deaf      bool         // a violation ended the parsing; the reader's
-	missed    uint8        // pings without an answer; the sweeper's
+	pinned    string     // client id given by authentication
+	admission sync.Mutex // held while the connection is admitted
+	rare      *rare      // nil = nothing of it; the reader's
+	nova      bool       // the client announced itself with ?nova=2
+	deaf      bool       // a violation ended the parsing; the reader's
+	missed    uint8      // pings without an answer; the sweeper's
+}
+
+// rare is what few connections have, or for a short time. It keeps conn within 512
+// bytes, a size class of the allocator.
+type rare struct {
+	limiter *limiter // of what the client sends; nil = no limits
+	overdue *overdue // of an unfinished message that the reader waits for
 }
 
 func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool) *conn {
@@ -100,6 +108,7 @@ func (c *conn) close(code int, reason string, after bool) {
 	c.session().Closing(&c.cursor, code, false)
 	c.session().CloseFrame(&c.cursor, ws.AppendClose(nil, code, reason), after)
 	c.Flush()
+	c.wake() // a reader that waits for its rate limit
 }
 
 // cut closes the socket. Reader and flusher notice and end.

@@ -57,6 +57,8 @@ func (m *Metrics) Families() []Family {
 	f.byEvent("nova_handler_errors_total", h.HandlerErrors)
 	f.single("nova_inbound_control_total", Counter, m.InboundControl)
 	f.single("nova_not_allowed_total", Counter, h.NotAllowed)
+	f.single("nova_invalid_total", Counter, h.Invalid)
+	f.single("nova_rate_limited_total", Counter, m.RateLimited)
 	f.single("nova_unknown_event_total", Counter, h.UnknownEvents)
 	f.labelled("nova_undecodable_total", Counter, "cause", byKey(h.Damage, hub.Damage.String)...)
 	f.labelled("nova_dropped_total", Counter, "reason", dropped(h)...)
@@ -76,6 +78,7 @@ func (m *Metrics) Families() []Family {
 	f.single("nova_disconnected_slow_total", Counter, h.SlowClosed)
 	f.single("nova_rejected_joins_total", Counter, h.RejectedJoins)
 	f.single("nova_connections", Gauge, m.Connections)
+	f.single("nova_partial_bytes", Gauge, m.PartialBytes)
 	f.single("nova_connections_total", Counter, m.Accepted)
 	f.single("nova_refused_total", Counter, m.Refused)
 	f.labelled("nova_closed_total", Counter, "code", byKey(m.Closed, func(code int) string { return fmt.Sprint(code) })...)
@@ -164,6 +167,8 @@ var help = map[string]string{
 	"nova_handler_errors_total":     "Events that a handler failed on, panics included.",
 	"nova_inbound_control_total":    "Control frames of clients.",
 	"nova_not_allowed_total":        "Events of clients that they may not send.",
+	"nova_invalid_total":            "Events of clients with values that Validate or CheckInbound refused.",
+	"nova_rate_limited_total":       "Frames of clients that came earlier than RateLimit allows.",
 	"nova_unknown_event_total":      "Frames of clients with an event that the schema does not have.",
 	"nova_undecodable_total":        "Malformed frames of clients, by the part that is damaged.",
 	"nova_dropped_total":            "Numbered frames that no socket got, by reason.",
@@ -183,6 +188,7 @@ var help = map[string]string{
 	"nova_disconnected_slow_total":  "Sessions ended because what must arrive did not fit into their queue.",
 	"nova_rejected_joins_total":     "Joins of topics and groups that were refused.",
 	"nova_connections":              "Connections open now.",
+	"nova_partial_bytes":            "Bytes of messages that have come in part.",
 	"nova_connections_total":        "Upgrades that became connections.",
 	"nova_refused_total":            "Upgrades that did not.",
 	"nova_closed_total":             "Connections ended, by close code; 1006 = without one.",

@@ -20,6 +20,13 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 		return &ws.CloseError{Code: 1003, Reason: "text frame received"}
 	}
 	head, payload, err := wire.ParseFrame(data)
+	over := false
+	if l := c.server.limits; l != nil {
+		var end error
+		if over, end = c.limit(l, head.ID); end != nil || c.closing.Load() {
+			return end
+		}
+	}
 	if err != nil || head.Trailer {
 		c.session().Undecodable(hub.DamageEnvelope)
 		return nil
@@ -31,6 +38,9 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 		}
 	}
 	if head.ID == control.HelloID {
+		if over {
+			return c.overLimit(false, head, payload)
+		}
 		return c.hello(payload)
 	}
 	switch phase := c.phase.Load(); {
@@ -46,7 +56,10 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	if !c.session().Owned(&c.cursor) {
 		return nil // replaced: nothing it does counts any more
 	}
-	if event {
+	switch {
+	case over:
+		return c.overLimit(event, head, payload)
+	case event:
 		return c.application(head, payload)
 	}
 	return c.route(head, payload)
@@ -56,6 +69,11 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 func (c *conn) Control(op ws.Opcode, data []byte) error {
 	switch op {
 	case ws.Ping:
+		if l := c.server.limits; l != nil {
+			if over, err := c.limit(l, 0); over || err != nil || c.closing.Load() {
+				return err
+			}
+		}
 		c.session().Ahead(&c.cursor, session.SocketPong, ws.AppendFrame(nil, ws.Pong, data))
 		c.Flush()
 	case ws.Close:
@@ -124,6 +142,7 @@ func (c *conn) resume(lastSeq int64) error {
 // route handles control frames. Those that only a server sends are counted and
 // ignored.
 func (c *conn) route(head wire.Header, payload []byte) error {
+	defer c.late() // some wait for the inbox
 	var err error
 	switch head.ID {
 	case control.SubscribeID:
@@ -206,6 +225,7 @@ func (c *conn) handOver() error {
 	}
 	c.paused.Store(false)
 	c.seen.Store(c.server.tick.Load())
+	c.late()
 	if !ok {
 		return &ws.CloseError{Code: 1002, Reason: "frame number does not follow"}
 	}

@@ -17,6 +17,8 @@ type Metrics struct {
 	Refused        uint64         // upgrades that did not
 	Closed         map[int]uint64 // connections ended, by close code
 	InboundControl uint64         // control frames of clients
+	PartialBytes   int64          // of messages that have come in part
+	RateLimited    uint64         // frames that came earlier than RateLimit allows
 	SentBytes      uint64
 	Uptime         time.Duration
 }
@@ -54,6 +56,8 @@ func (s *Server) Metrics() Metrics {
 		Refused:        s.metrics.refused.Load(),
 		Closed:         closed,
 		InboundControl: s.metrics.control.Load(),
+		PartialBytes:   s.partial.Load(),
+		RateLimited:    s.limits.count(),
 		SentBytes:      s.metrics.sentBytes.Load(),
 		Uptime:         time.Since(s.started),
 	}

@@ -84,6 +84,7 @@ func TestMetricNames(t *testing.T) {
 		"nova_topics": "", "nova_groups": "", "nova_user_groups": "", "nova_uptime_seconds": "",
 		"nova_unsent_frames": "", "nova_sessions_expired_total": "", "nova_refused_total": "",
 		"nova_replayed_total": "", "nova_history_bytes": "",
+		"nova_rate_limited_total": "", "nova_invalid_total": "", "nova_partial_bytes": "",
 	}
 	p := r.join("", "")
 	p.write(ws.AppendMasked(nil, ws.Text, []byte("x"), [4]byte{}))

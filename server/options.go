@@ -39,6 +39,11 @@ type Options struct {
 	AcceptRate     float64 // upgrades per second; default 1,000, negative = unlimited
 	AcceptBurst    int     // default 2,000
 	MaxMessageSize int     // bytes of one message; default 64 KiB
+	// MaxPartialBytes bounds the messages that have come in part, of all connections.
+	// The one that goes beyond it is closed with 1013, as is one whose message takes
+	// longer than 30 s. Default 64 MiB.
+	MaxPartialBytes int64
+	RateLimit       RateLimit // of what clients send; default no limit
 	// MaxUndecodable is the number of malformed frames after which a connection is
 	// closed; default 16, negative = unlimited.
 	MaxUndecodable   int
@@ -98,11 +103,21 @@ func (o *Options) setDefaults() error {
 	if o.MaxMessageSize == 0 {
 		o.MaxMessageSize = 64 << 10
 	}
+	if o.MaxPartialBytes == 0 {
+		o.MaxPartialBytes = 64 << 20
+	}
+	if o.MaxPartialBytes < int64(o.MaxMessageSize) {
+		return fmt.Errorf("server: Options.MaxPartialBytes is %d; it must be at least MaxMessageSize, which is %d",
+			o.MaxPartialBytes, o.MaxMessageSize)
+	}
 	if o.MaxUndecodable == 0 {
 		o.MaxUndecodable = 16
 	}
 	if o.MaxConnections < 0 || o.AcceptBurst < 0 || o.MaxMessageSize < 0 {
 		return errors.New("server: Options.MaxConnections, AcceptBurst and MaxMessageSize must not be negative")
+	}
+	if err := o.RateLimit.setDefaults(); err != nil {
+		return err
 	}
 	if o.DuplicateID > DuplicateReject {
 		return fmt.Errorf("server: Options.DuplicateID %d is unknown", o.DuplicateID)

@@ -120,8 +120,23 @@ func (r *rig) tryDial(query, header string) (*rawPeer, *http.Response) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	nc.SetDeadline(time.Now().Add(patience))
 	r.t.Cleanup(func() { nc.Close() })
+	return r.tryUpgrade(nc, query, header)
+}
+
+// upgrade is dial over a connection that is there.
+func (r *rig) upgrade(nc net.Conn, query, header string) *rawPeer {
+	r.t.Helper()
+	p, res := r.tryUpgrade(nc, query, header)
+	if p == nil {
+		r.t.Fatalf("upgrade answered %s", res.Status)
+	}
+	return p
+}
+
+func (r *rig) tryUpgrade(nc net.Conn, query, header string) (*rawPeer, *http.Response) {
+	r.t.Helper()
+	nc.SetDeadline(time.Now().Add(patience))
 	fmt.Fprintf(nc, "GET /ws%s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n", query, nc.RemoteAddr(), header)
 	in := bufio.NewReader(nc)
@@ -169,6 +184,12 @@ func (p *rawPeer) send(m frameWriter) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	p.message(frame)
+}
+
+// message sends a binary message.
+func (p *rawPeer) message(frame []byte) {
+	p.t.Helper()
 	p.write(ws.AppendMasked(nil, ws.Binary, frame, [4]byte{1, 2, 3, 4}))
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,12 +31,12 @@ func (w pipeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // dialPipe connects over a pipe: each write waits until the peer has read all of it.
-func (r *rig) dialPipe() *rawPeer {
+func (r *rig) dialPipe(query ...string) *rawPeer {
 	r.t.Helper()
 	ours, theirs := net.Pipe()
 	ours.SetDeadline(time.Now().Add(patience))
 	r.t.Cleanup(func() { ours.Close() })
-	req := httptest.NewRequest(http.MethodGet, "/ws", nil)
+	req := httptest.NewRequest(http.MethodGet, "/ws?"+strings.Join(query, "&"), nil)
 	for name, value := range map[string]string{"Upgrade": "websocket", "Connection": "Upgrade",
 		"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="} {
 		req.Header.Set(name, value)

@@ -59,6 +59,7 @@ func (c *conn) readOn() {
 			c.finish()
 			return
 		case !some:
+			c.incomplete()
 			go c.park()
 			return
 		}
@@ -68,6 +69,7 @@ func (c *conn) readOn() {
 func (c *conn) readBlocking() {
 	buf := make([]byte, 4<<10)
 	for {
+		c.incomplete()
 		n, err := c.net.Read(buf)
 		if n > 0 && !c.feed(buf[:n]) || err != nil {
 			return
@@ -81,7 +83,8 @@ func (c *conn) feed(b []byte) bool {
 	if c.deaf {
 		return !c.dead.Load()
 	}
-	err := c.parser.Feed(b, c)
+	c.late()
+	err := c.parse(b)
 	if failed := c.handOver(); failed != nil {
 		err = failed // of what came before
 	}
@@ -129,6 +132,8 @@ func (c *conn) finish() {
 	}
 	c.logEnd(code)
 	c.session().Lost(&c.cursor, code, c.byClient.Load())
+	c.endLimit()
+	c.endPartial()
 	c.server.remove(c)
 	c.server.wg.Done()
 }

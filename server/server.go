@@ -24,11 +24,13 @@ type Server struct {
 	started time.Time
 	rate    bucket
 	turns   turns
+	limits  *limits // of what clients send; nil = none
 	metrics counters
 	sparse  sparse
 
-	open atomic.Int64 // connections and upgrades under way
-	tick atomic.Int64 // unix milliseconds, as the sweeper saw them last
+	partial atomic.Int64 // bytes of unfinished messages
+	open    atomic.Int64 // connections and upgrades under way
+	tick    atomic.Int64 // unix milliseconds, as the sweeper saw them last
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
@@ -73,6 +75,7 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 		h.DefaultMaxSessions(2 * n)
 	}
 	s.rate.rate, s.rate.burst = options.AcceptRate, float64(options.AcceptBurst)
+	s.limits = newLimits(options.RateLimit)
 	s.tick.Store(time.Now().UnixMilli())
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel

@@ -31,6 +31,7 @@ func (s *Server) sweep(ctx context.Context) {
 			for _, c := range s.list() {
 				c.check(now, ping)
 			}
+			s.limits.sweep()
 		}
 	}
 }

@@ -53,6 +53,7 @@ const (
 type held struct {
 	message []byte
 	control []byte
+	marked  bool
 }
 
 // NewParser returns the parser of one side: a server's peers must mask (masked
@@ -75,6 +76,22 @@ func (p *Parser) Held() int {
 		return 0
 	}
 	return cap(p.held.message) + cap(p.held.control)
+}
+
+// Mark marks what Held counts until it is complete.
+func (p *Parser) Mark() {
+	if p.held != nil {
+		p.held.marked = true
+	}
+}
+
+// Marked reports whether what Held counts now was marked.
+func (p *Parser) Marked() bool { return p.held != nil && p.held.marked }
+
+// Drop gives up what is incomplete. Nothing more is parsed.
+func (p *Parser) Drop() {
+	p.held = nil
+	p.flags |= closed
 }
 
 // Feed takes the next bytes of the connection, all of them, and calls h for each

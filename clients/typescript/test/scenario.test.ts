@@ -209,3 +209,15 @@ test("a message that the server would not take is refused here", async () => {
   await client.send(chat, { room: "r", text: "small", ts: 1 });
   expect(await server.handled()).toEqual(["small"]);
 });
+
+test("a client that sends as fast as it can keeps below the rate that the server closes for", async () => {
+  await start(["-rate", "200"]);
+  const sent: Promise<void>[] = [];
+  for (let i = 0; i < 250; i++) {
+    if (i % 25 === 0) client.subscribe(`topic${i}`);
+    sent.push(client.send(chat, { room: "r", text: `m${i}`, ts: i }));
+  }
+  await Promise.all(sent);
+  expect(await server.handled()).toEqual(count(0, 250).map((i) => `m${i}`));
+  expect([sockets.length, recovered]).toEqual([1, []]);
+});

@@ -34,7 +34,11 @@ func main() {
 	flag.IntVar(&ho.Backpressure.MaxFrames, "frames", 0, "frames that may wait for one client, 0 = default")
 	flag.IntVar(&ho.History.Size, "history", 0, "events a topic keeps, 0 = default")
 	flag.IntVar(&so.MaxMessageSize, "max-message", 0, "bytes of one message, 0 = default")
+	flag.Float64Var(&so.RateLimit.MessagesPerSecond, "rate", 0, "messages a second of one client, half as many at once, beyond that it is closed; 0 = no limit")
 	flag.Parse()
+	if so.RateLimit.MessagesPerSecond > 0 {
+		so.RateLimit.Burst, so.RateLimit.Policy = int(so.RateLimit.MessagesPerSecond/2), server.LimitClose
+	}
 	ho.Schema = market.Schema
 	if err := run(ho, so); err != nil {
 		log.Fatal(err)

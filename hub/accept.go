@@ -1,0 +1,56 @@
+package hub
+
+import (
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"github.com/ignex/nova/wire"
+)
+
+// everyEvent stands for all events in Options.Validate.
+const everyEvent = "*"
+
+// Validates reports whether the values of an inbound event have to keep the
+// constraints of their schema.
+func (h *Hub) Validates(event *wire.Event) bool {
+	return slices.Contains(h.options.Validate, everyEvent) || slices.Contains(h.options.Validate, event.Name)
+}
+
+// judges reports whether inbound events have hooks to pass.
+func (o *Options) judges() bool { return o.AuthorizePublish != nil || o.CheckInbound != nil }
+
+// accepts asks the hooks about an event that the client may send at all.
+func (s *Session) accepts(t *task, payload []byte) bool {
+	o, event := &s.hub.options, t.state.event
+	if o.AuthorizePublish != nil {
+		if err := s.judged(func() error { return o.AuthorizePublish(s.hub.ctx, s.client, event) }); err != nil {
+			s.refused(&s.hub.metrics.notAllowed, event, err)
+			return false
+		}
+	}
+	if o.CheckInbound != nil && t.fate == forHandlers {
+		if err := s.judged(func() error { return o.CheckInbound(s.hub.ctx, s.client, event, payload) }); err != nil {
+			s.refused(&s.hub.metrics.invalid, event, err)
+			return false
+		}
+	}
+	return true
+}
+
+// judged returns what a hook says; a panic says no.
+func (s *Session) judged(hook func() error) error {
+	err := guard(hook)
+	var p *panicError
+	if errors.As(err, &p) {
+		s.hub.options.Logger.Error("hook panicked", "client", s.id, "panic", p.value, "stack", p.stack)
+	}
+	return err
+}
+
+// refused counts an event that is not handled. Clients decide how many there are:
+// only who looks for it finds each in the log.
+func (s *Session) refused(count *atomic.Uint64, event *wire.Event, err error) {
+	count.Add(1)
+	s.hub.options.Logger.Debug("event refused", "event", event.Name, "client", s.id, "error", err)
+}

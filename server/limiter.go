@@ -1,0 +1,275 @@
+package server
+
+import (
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/wire"
+	"github.com/ignex/nova/wire/control"
+)
+
+// limiter is what one connection has of the limits; its reader's.
+type limiter struct {
+	own   tokens
+	now   int64   // of what is being read, 0 = the clock is to be looked at
+	user  *shared // nil = none
+	addr  *shared // nil = none
+	name  string  // of user
+	where netip.Addr
+}
+
+// errLimited is told to whom LimitDrop refuses an answer.
+var errLimited = nova.Errorf(nova.Exhausted, "rate limit exceeded")
+
+// limit takes a token for a frame, after waiting for it with LimitDelay. over: there
+// is none, and the frame is to be dropped or refused. The error ends the connection.
+func (c *conn) limit(l *limits, id uint32) (over bool, err error) {
+	m := c.limiter(l)
+	lack := m.take(l, ofConn)
+	if c.phase.Load() != admitted {
+		m.now = 0 // the admission may take its time
+	}
+	if lack == paid || c.greeting(id) {
+		return false, nil
+	}
+	l.limited.Add(1)
+	switch l.policy {
+	case LimitClose:
+		return true, &ws.CloseError{Code: 1008, Reason: "rate limit exceeded"}
+	case LimitDrop:
+		return true, nil
+	}
+	return false, c.await(l, m, lack)
+}
+
+// greeting reports whether a frame begins the connection: each comes once.
+func (c *conn) greeting(id uint32) bool {
+	switch c.phase.Load() {
+	case fresh:
+		return id == control.HelloID
+	case attaching:
+		return id == control.AttachID
+	}
+	return false
+}
+
+// limiter returns what the connection has of the limits, made with its first frame.
+func (c *conn) limiter(l *limits) *limiter {
+	if c.rare == nil {
+		c.rare = &rare{}
+	}
+	m := c.rare.limiter
+	if m != nil && m.now != 0 {
+		return m
+	}
+	now := l.clock()
+	if m == nil {
+		m = &limiter{}
+		c.rare.limiter = m
+		m.own.fill(l.own, now)
+		if l.addrs.quota != (quota{}) {
+			if m.where = network(c.RemoteIP()); m.where.IsValid() {
+				m.addr = l.addrs.use(m.where, now)
+			}
+		}
+	}
+	m.now = now
+	if l.users.quota != (quota{}) {
+		m.follow(l, c.session().User())
+	}
+	return m
+}
+
+// follow takes the bucket of the user that the connection has now.
+func (m *limiter) follow(l *limits, user string) {
+	if user == m.name {
+		return
+	}
+	if m.name != "" {
+		l.users.drop(m.name)
+	}
+	m.name, m.user = user, nil
+	if user != "" {
+		m.user = l.users.use(user, m.now)
+	}
+}
+
+// late says that time may have passed: bytes came, or the reader has waited. Between
+// frames that only follow each other nobody looks at the clock.
+func (c *conn) late() {
+	if c.rare != nil && c.rare.limiter != nil {
+		c.rare.limiter.now = 0
+	}
+}
+
+// purse is whose bucket a frame takes a token of, one after the other.
+type purse uint8
+
+const (
+	ofConn purse = iota
+	ofUser
+	ofAddr
+	paid // of none any more
+)
+
+// take takes a token of each bucket from one on, and returns the first that has none.
+func (m *limiter) take(l *limits, from purse) (lack purse) {
+	switch from {
+	case ofConn:
+		if l.own.perNano > 0 && !m.own.take(l.own, m.now) {
+			return ofConn
+		}
+		fallthrough
+	case ofUser:
+		if m.user != nil && !m.user.take(l.users.quota, m.now) {
+			return ofUser
+		}
+		fallthrough
+	case ofAddr:
+		if m.addr != nil && !m.addr.take(l.addrs.quota, m.now) {
+			return ofAddr
+		}
+	}
+	return paid
+}
+
+// promise takes a token of a bucket that it will have after wait.
+func (m *limiter) promise(l *limits, of purse) (wait time.Duration) {
+	switch of {
+	case ofUser:
+		return m.user.promise(l.users.quota)
+	case ofAddr:
+		return m.addr.promise(l.addrs.quota)
+	}
+	return m.own.promise(l.own)
+}
+
+// giveBack returns what was promised to a connection that is gone.
+func (m *limiter) giveBack(of purse) {
+	switch of {
+	case ofUser:
+		m.user.giveBack()
+	case ofAddr:
+		m.addr.giveBack()
+	}
+}
+
+// await waits for the tokens that take did not find. The socket is not read
+// meanwhile; what came before goes to the hub.
+func (c *conn) await(l *limits, m *limiter, lack purse) error {
+	if err := c.handOver(); err != nil {
+		return err
+	}
+	for ; lack != paid; lack = m.take(l, lack+1) {
+		if !c.sleep(m.promise(l, lack)) {
+			m.giveBack(lack)
+			return nil
+		}
+		m.now = l.clock()
+	}
+	return nil
+}
+
+// sleep keeps the reader for d; false when the connection closes before.
+func (c *conn) sleep(d time.Duration) bool {
+	var due atomic.Bool
+	timer := time.AfterFunc(d, func() {
+		due.Store(true)
+		c.wake()
+	})
+	defer timer.Stop()
+	c.paused.Store(true)
+	c.waitUntil(func() bool { return due.Load() || c.closing.Load() })
+	c.paused.Store(false)
+	c.seen.Store(c.server.tick.Load())
+	return due.Load()
+}
+
+// overLimit does with a frame what LimitDrop says.
+func (c *conn) overLimit(event bool, head wire.Header, payload []byte) error {
+	if event {
+		return c.skip(head)
+	}
+	var err error
+	switch head.ID {
+	case control.SubscribeID:
+		var m control.Subscribe
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session().RefuseTopic(&c.cursor, hub.SubscribeRequest{Topic: m.Topic}, errLimited)
+		}
+	case control.TopicSubscribeID:
+		var m control.TopicSubscribe
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session().RefuseTopic(&c.cursor, hub.SubscribeRequest{Topic: m.Topic, ID: m.ID}, errLimited)
+		}
+	case control.JoinGroupID:
+		var m control.JoinGroup
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session().RefuseGroup(&c.cursor, m.Group, errLimited)
+		}
+	case control.HelloID: // a later one asks to resume
+		var m control.Hello
+		if err = m.UnmarshalNova(payload); err == nil && m.LastSeq > 0 && c.Caps()&hub.CapSession == 0 {
+			return c.resume(-1)
+		}
+	case control.ResumeID:
+		return c.resume(-1)
+	case control.RpcCallID:
+		var m control.RpcCall
+		if err = m.UnmarshalNova(payload); err == nil {
+			err = c.refuseCall(m.ID)
+		}
+	case control.UnsubscribeID, control.LeaveGroupID, control.AckID:
+		return c.route(head, payload)
+	}
+	if err != nil {
+		c.session().Undecodable(hub.DamageControl)
+	}
+	return nil
+}
+
+// skip drops an event; the number of a client with session/1 is used all the same.
+func (c *conn) skip(head wire.Header) error {
+	if c.Caps()&hub.CapSession == 0 {
+		return nil
+	}
+	if c.burst == nil {
+		c.burst = c.server.hub.Burst()
+	}
+	if c.burst.Skip(head) {
+		return c.handOver()
+	}
+	return nil
+}
+
+// refuseCall answers a call of the base protocol.
+func (c *conn) refuseCall(id string) error {
+	result := control.RpcResult{ID: id, Err: errLimited.Error()}
+	frame, err := result.AppendFrame(nil)
+	if err != nil {
+		return err
+	}
+	c.session().InOrder(&c.cursor, ws.AppendFrame(nil, ws.Binary, frame))
+	c.Flush()
+	return nil
+}
+
+// endLimit gives up what the connection has of the limits.
+func (c *conn) endLimit() {
+	l := c.server.limits
+	if l == nil || c.rare == nil || c.rare.limiter == nil {
+		return
+	}
+	m := c.rare.limiter
+	if m.name != "" {
+		l.users.drop(m.name)
+	}
+	if m.addr != nil {
+		l.addrs.drop(m.where)
+	}
+	c.rare.limiter = nil
+}
