@@ -20,7 +20,7 @@ var Layout = newLayout()
 func newLayout() *wire.Layout {
 	l := &wire.Layout{
 		Package:     "control",
-		Fingerprint: "de401013a4c9ac19",
+		Fingerprint: "4ad54538d3f13fe8",
 		Tables: []wire.Table{
 			{Name: "Hello", Fields: []wire.Field{
 				{Name: "version", JSON: "version", Kind: wire.Int64},
@@ -137,6 +137,16 @@ func newLayout() *wire.Layout {
 			{Name: "Groups", Fields: []wire.Field{
 				{Name: "groups", JSON: "groups", Kind: wire.String, Vector: true},
 			}},
+			{Name: "Auth", Fields: []wire.Field{
+				{Name: "id", JSON: "id", Kind: wire.Int64},
+				{Name: "token", JSON: "token", Kind: wire.String},
+			}},
+			{Name: "Authed", Fields: []wire.Field{
+				{Name: "id", JSON: "id", Kind: wire.Int64},
+				{Name: "code", JSON: "code", Kind: wire.Int64},
+				{Name: "message", JSON: "message", Kind: wire.String},
+				{Name: "expires_in_ms", JSON: "expiresInMs", Kind: wire.Int64},
+			}},
 		},
 		Events: []wire.Event{
 			{Name: "hello", ID: 0x4f9f2cab, Table: 0, Compress: true},
@@ -162,6 +172,8 @@ func newLayout() *wire.Layout {
 			{Name: "nova.ack", ID: 0x6afaca1c, Table: 21, Compress: true},
 			{Name: "nova.goaway", ID: 0x6e320f07, Table: 22, Compress: true},
 			{Name: "nova.groups", ID: 0xbe76f6ab, Table: 23, Compress: true},
+			{Name: "nova.auth", ID: 0xb717a61d, Table: 24, Compress: true},
+			{Name: "nova.authed", ID: 0x1ef7e664, Table: 25, Compress: true},
 		},
 	}
 	if err := l.Init(); err != nil {
@@ -195,6 +207,8 @@ const (
 	AckID               = 0x6afaca1c // nova.ack
 	GoawayID            = 0x6e320f07 // nova.goaway
 	GroupsID            = 0xbe76f6ab // nova.groups
+	AuthID              = 0xb717a61d // nova.auth
+	AuthedID            = 0x1ef7e664 // nova.authed
 )
 
 // Hello is the payload of event hello.
@@ -1495,5 +1509,118 @@ func readGroups(r *wire.Reader, t wire.TableRef, m *Groups) {
 	m.Groups = r.Strings(t, 0, "groups")
 	if m.Groups == nil {
 		m.Groups = []string{}
+	}
+}
+
+// Auth is the payload of event nova.auth.
+//
+// A token for this connection: the first one, or a newer one before the present one expires.
+type Auth struct {
+	ID    int64  `json:"id"`
+	Token string `json:"token"`
+}
+
+// Bytes that encoding a Auth starts from.
+const (
+	vtableAuth = "\x08\x00\x10\x00\x08\x00\x04\x00"
+	zerosAuth  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableAuth  = vtableAuth + "\x08\x00\x00\x00" + zerosAuth
+	rootAuth   = "\x00\x00\x00\x00\x0c\x00\x00\x00" + tableAuth
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Auth) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootAuth...)
+	return wire.Finish(fillAuth(b, base, base+16, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Auth) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, AuthID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Auth) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readAuth(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillAuth(b []byte, base, t int, m *Auth) []byte {
+	p := b[t : t+16 : t+16]
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.ID))
+	return wire.AppendString(b, base, t+4, m.Token)
+}
+
+func readAuth(r *wire.Reader, t wire.TableRef, m *Auth) {
+	m.ID = r.Int64(t, 0, "id")
+	m.Token = r.String(t, 1, "token")
+}
+
+// Authed is the payload of event nova.authed.
+//
+// The answer to the nova.auth of that id, or with id 0 what became of the token that the upgrade brought. code 0: accepted; expiresInMs 0: for ever.
+type Authed struct {
+	ID          int64  `json:"id"`
+	Code        int64  `json:"code"`
+	Message     string `json:"message"`
+	ExpiresInMs int64  `json:"expiresInMs"`
+}
+
+// Bytes that encoding a Authed starts from.
+const (
+	vtableAuthed = "\x0c\x00\x20\x00\x08\x00\x10\x00\x04\x00\x18\x00"
+	zerosAuthed  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableAuthed = vtableAuthed + "\x0c\x00\x00\x00" + zerosAuthed
+	rootAuthed  = "\x00\x00\x00\x00\x14\x00\x00\x00\x00\x00\x00\x00" + tableAuthed
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Authed) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootAuthed...)
+	return wire.Finish(fillAuthed(b, base, base+24, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Authed) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, AuthedID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Authed) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readAuthed(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillAuthed(b []byte, base, t int, m *Authed) []byte {
+	p := b[t : t+32 : t+32]
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.ID))
+	binary.LittleEndian.PutUint64(p[16:], uint64(m.Code))
+	binary.LittleEndian.PutUint64(p[24:], uint64(m.ExpiresInMs))
+	return wire.AppendString(b, base, t+4, m.Message)
+}
+
+func readAuthed(r *wire.Reader, t wire.TableRef, m *Authed) {
+	p := r.Row(t, vtableAuthed, 32)
+	if len(p) == 32 {
+		m.ID = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.Code = int64(binary.LittleEndian.Uint64(p[16:]))
+		m.ExpiresInMs = int64(binary.LittleEndian.Uint64(p[24:]))
+	}
+	if p == nil {
+		m.ID = r.Int64(t, 0, "id")
+		m.Code = r.Int64(t, 1, "code")
+	}
+	m.Message = r.String(t, 2, "message")
+	if p == nil {
+		m.ExpiresInMs = r.Int64(t, 3, "expiresInMs")
 	}
 }

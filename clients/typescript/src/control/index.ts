@@ -170,6 +170,20 @@ export interface Groups {
   groups: string[];
 }
 
+/** A token for this connection: the first one, or a newer one before the present one expires. */
+export interface Auth {
+  id: number;
+  token: string;
+}
+
+/** The answer to the nova.auth of that id, or with id 0 what became of the token that the upgrade brought. code 0: accepted; expiresInMs 0: for ever. */
+export interface Authed {
+  id: number;
+  code: number;
+  message: string;
+  expiresInMs: number;
+}
+
 const $Cursor: Table<Cursor> = /* #__PURE__ */ defineFields<Cursor>("topic epoch offset:int64");
 
 /** First frame each way: the wire version, the capabilities offered or wanted, and the last delivery number seen. */
@@ -241,10 +255,16 @@ export const novaGoaway: EventDescriptor<Goaway> = /* #__PURE__ */ defineTextEve
 /** The groups the client is in, after every change. */
 export const novaGroups: EventDescriptor<Groups> = /* #__PURE__ */ defineTextEvent<Groups>("nova.groups", "groups:strings");
 
+/** A token for this connection: the first one, or a newer one before the present one expires. */
+export const novaAuth: EventDescriptor<Auth> = /* #__PURE__ */ defineTextEvent<Auth>("nova.auth", "id:int64 token");
+
+/** The answer to the nova.auth of that id, or with id 0 what became of the token that the upgrade brought. code 0: accepted; expiresInMs 0: for ever. */
+export const novaAuthed: EventDescriptor<Authed> = /* #__PURE__ */ defineTextEvent<Authed>("nova.authed", "id:int64 code:int64 message expiresInMs:int64");
+
 /** The whole schema, for a client or a server. */
 export const schema: Schema = {
   name: "control",
-  fingerprint: "de401013a4c9ac19",
-  events: [hello, welcome, subscribe, unsubscribe, joinGroup, leaveGroup, snapshotRequest, ping, pong, resume, resumed, rpcCall, rpcResult, novaSubscribe, novaSubscribed, novaRejected, novaUnsubscribed, novaAttach, novaSession, novaGap, novaAck, novaGoaway, novaGroups],
+  fingerprint: "4ad54538d3f13fe8",
+  events: [hello, welcome, subscribe, unsubscribe, joinGroup, leaveGroup, snapshotRequest, ping, pong, resume, resumed, rpcCall, rpcResult, novaSubscribe, novaSubscribed, novaRejected, novaUnsubscribed, novaAttach, novaSession, novaGap, novaAck, novaGoaway, novaGroups, novaAuth, novaAuthed],
   calls: [],
 };
