@@ -16,10 +16,12 @@ type asked struct {
 	from   *session.Cursor // the socket that asked, nil = none did
 	serial uint64          // of the connection whose identity asks, 0 = none does
 	void   bool            // under the session's state
+	again  bool            // the identity changed meanwhile: it is to be authorised once more; likewise
 }
 
 var (
 	errNotOwner = nova.Errorf(nova.Cancelled, "the connection was replaced")
+	errAgain    = nova.Errorf(nova.Unavailable, "the identity changed while the authorisation was under way")
 	errLeft     = nova.Errorf(nova.Cancelled, "left while the authorisation was under way")
 )
 
@@ -34,16 +36,25 @@ func (s *Session) ask(ctx context.Context, c *session.Cursor, kind nova.TargetKi
 	s.asked = append(s.asked, a)
 	s.state.Unlock()
 	defer s.answered(a)
-	if err := s.authorize(ctx, kind, name); err != nil {
-		s.state.Lock()
-		defer s.state.Unlock()
-		if s.stands(a) == errNotOwner {
-			return errNotOwner // the new socket did not ask
-		}
-		return err
-	}
 	req.asked = a
-	return s.join(kind, name, req)
+	for {
+		err := s.authorize(ctx, kind, name)
+		s.state.Lock()
+		stands := s.stands(a)
+		a.again = false
+		s.state.Unlock()
+		switch {
+		case stands == errAgain:
+			continue
+		case err != nil && stands == errNotOwner:
+			return errNotOwner // the new socket did not ask
+		case err == nil:
+			err = s.join(kind, name, req)
+		}
+		if err != errAgain {
+			return err
+		}
+	}
 }
 
 func (s *Session) answered(a *asked) {
@@ -70,6 +81,8 @@ func (s *Session) stands(a *asked) error {
 		return errNotOwner
 	case a.void:
 		return errLeft
+	case a.again:
+		return errAgain
 	}
 	return nil
 }

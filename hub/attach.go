@@ -234,24 +234,33 @@ func (old *Session) claim(s *Session, caps Caps, n uint64, holes bool) error {
 // have, as long as no later connection wants the session: hooks may be slow.
 // Nothing of what is refused is written afterwards.
 func (old *Session) refresh(s *Session) {
-	h := old.hub
 	s.state.Lock()
 	seeds := s.seeds
 	s.seeds = nil
 	s.state.Unlock()
+	old.reseed(seeds, s.version, s.serial)
+	old.client.SetMeta(s.client.Meta())
+}
+
+// reseed is refresh for the groups and topics of an identity of that version, nil =
+// none, that the connection of that serial has.
+func (old *Session) reseed(seeds *Identity, version string, serial uint64) {
+	h := old.hub
 	if seeds == nil {
 		seeds = &Identity{}
 	}
-	by := &asked{serial: s.serial}
+	by := &asked{serial: serial}
 	old.state.Lock()
 	if old.stands(by) != nil {
 		old.state.Unlock()
 		return
 	}
-	same := s.version != "" && s.version == old.version
+	same := version != "" && version == old.version
 	old.version = "" // until all of it is done
+	live := old.owner.Load() != nil // the identity is renewed; else this is a takeover
 	for _, a := range old.asked {
-		a.void = a.void || !same
+		a.again = a.again || !same && live
+		a.void = a.void || !same && !live
 	}
 	rooms := old.reachable()
 	old.state.Unlock()
@@ -283,7 +292,7 @@ func (old *Session) refresh(s *Session) {
 	}
 	for _, topic := range seeds.Topics {
 		if !old.inTopic(topic) {
-			old.subscribe(h.ctx, nil, SubscribeRequest{Topic: topic, Seed: true, serial: s.serial})
+			old.subscribe(h.ctx, nil, SubscribeRequest{Topic: topic, Seed: true, serial: serial})
 		}
 	}
 	if old.leaving.Load() > 0 { // also by an older socket's refresh that still waits

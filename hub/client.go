@@ -13,18 +13,6 @@ import (
 	"github.com/ignex/nova/wire/control"
 )
 
-// Identity is who a connection is. Its zero value is anonymous: a random id, no
-// user.
-type Identity struct {
-	ClientID string // pinned: a newer connection with it replaces the older one
-	UserID   string
-	Groups   []string // joined from the start, as far as AuthorizeGroup allows
-	Topics   []string
-	// Version, when equal to that of the connection before, says that nothing the
-	// client may do has changed: its topics and groups are not authorised again.
-	Version string
-}
-
 // maxNumber bounds the delivery number a client may go on from: all numbers of
 // the session stay exact in a browser.
 const maxNumber = 1<<53 - 1<<32
@@ -97,13 +85,8 @@ type Session struct {
 // after which the connection is closed, 0 = no limit. AuthorizeGroup runs here.
 // Errors carry a Code: Invalid (a name in identity), FailedPrecondition (closed).
 func (h *Hub) Open(ctx context.Context, identity Identity, budget int) (*Session, error) {
-	for _, n := range []struct{ what, name string }{{"client", identity.ClientID}, {"user", identity.UserID}} {
-		if n.name == "" {
-			continue
-		}
-		if err := h.options.checkName(n.what, n.name); err != nil {
-			return nil, err
-		}
+	if err := h.options.checkIdentity(&identity); err != nil {
+		return nil, err
 	}
 	if h.Closed() {
 		return nil, errClosed
@@ -126,15 +109,8 @@ func (h *Hub) Open(ctx context.Context, identity Identity, budget int) (*Session
 	s.client = nova.NewClient(s)
 	s.queue.Init(&h.limits)
 	s.everyone = membership{session: s, room: h.everyone, index: -1}
-	if len(identity.Groups) > 0 || len(identity.Topics) > 0 {
-		seeds := &Identity{Topics: identity.Topics}
-		for _, group := range identity.Groups {
-			if s.authorize(ctx, nova.ToGroup, group) == nil && !slices.Contains(seeds.Groups, group) {
-				seeds.Groups = append(seeds.Groups, group)
-			}
-		}
-		s.seeds = seeds
-	}
+	s.client.SetMeta(identity.Meta)
+	s.seeds = s.seedsOf(ctx, &identity)
 	return s, nil
 }
 

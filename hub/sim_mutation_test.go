@@ -63,7 +63,7 @@ var simMutations = []sim.Mutation{
 		{"func (s *Session) settled() { s.shard.barrier(s.hub.ctx) }", "func (s *Session) settled() {}"},
 	}},
 	{Name: "a takeover waits for its own revocations only", File: "hub/attach.go", Seed: 12_900, Edits: [][2]string{
-		{"	same := s.version", "	before := old.leaving.Load()\n	same := s.version"},
+		{"	same := version", "	before := old.leaving.Load()\n	same := version"},
 		{"	if old.leaving.Load() > 0 {", "	if old.leaving.Load() > before {"},
 	}},
 	{Name: "a member left with what is queued", File: "hub/join.go", Edits: [][2]string{

@@ -25,6 +25,9 @@ const admitAfter = time.Second
 // admissionTimer closes a nova client that says no hello, or does not attach, and
 // admits others that say nothing. Once they did it is the hub that takes its time.
 func (c *conn) admissionTimer() *time.Timer {
+	if c.waits() {
+		return c.lateTimer()
+	}
 	if c.nova {
 		return c.handshakeTimer()
 	}
@@ -65,6 +68,9 @@ func (c *conn) admit(lastSeq int64) {
 	if c.phase.Load() != fresh {
 		return
 	}
+	if !c.seat("") {
+		return
+	}
 	c.phase.Store(admitting)
 	c.paused.Store(true)
 	session, err := c.session().Admit(&c.cursor, lastSeq)
@@ -80,6 +86,9 @@ func (c *conn) attach(payload []byte) error {
 	c.server.metrics.control.Add(1)
 	c.admission.Lock()
 	defer c.admission.Unlock()
+	if !c.seat(m.Session) {
+		return nil
+	}
 	c.phase.Store(admitting)
 	c.paused.Store(true)
 	terms := hub.Terms{Heartbeat: c.server.options.Heartbeat, MaxMessage: c.server.options.MaxMessageSize}

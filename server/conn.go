@@ -40,7 +40,7 @@ type conn struct {
 	flushing atomic.Int32 // flushers: they wait for the socket, or are about to end
 	paused   atomic.Bool  // the reader waits for the hub or the writer
 
-	pinned    string     // client id given by authentication
+	entry     *entry     // how it came in, nil = there is nothing to know
 	admission sync.Mutex // held while the connection is admitted
 	rare      *rare      // nil = nothing of it; the reader's
 	nova      bool       // the client announced itself with ?nova=2
@@ -55,8 +55,8 @@ type rare struct {
 	overdue *overdue // of an unfinished message that the reader waits for
 }
 
-func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool) *conn {
-	c := &conn{server: s, net: nc, nova: nova}
+func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool, e *entry) *conn {
+	c := &conn{server: s, net: nc, nova: nova, entry: e}
 	c.current.Store(session)
 	c.parser = ws.NewParser(true, s.options.MaxMessageSize)
 	c.seen.Store(s.tick.Load())
@@ -104,6 +104,7 @@ func (c *conn) close(code int, reason string, after bool) {
 	}
 	c.code.Store(int32(code))
 	c.server.metrics.closed(code)
+	c.server.places.stop(c.entry)
 	c.net.SetDeadline(time.Now().Add(closeTime))
 	c.session().Closing(&c.cursor, code, false)
 	c.session().CloseFrame(&c.cursor, ws.AppendClose(nil, code, reason), after)

@@ -37,11 +37,17 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 			return err
 		}
 	}
+	if c.waits() {
+		return c.lobby(head, payload)
+	}
 	if head.ID == control.HelloID {
 		if over {
 			return c.overLimit(false, head, payload)
 		}
 		return c.hello(payload)
+	}
+	if head.ID == control.AuthID && c.entry != nil && c.entry.inBand {
+		return c.renew(payload)
 	}
 	switch phase := c.phase.Load(); {
 	case phase == attaching && head.ID == control.AttachID:
@@ -116,6 +122,16 @@ func (c *conn) hello(payload []byte) error {
 		}
 		return nil
 	}
+	if c.phase.Load() == fresh && c.takesAuth(m.Caps) {
+		if left := c.entry.left(c.server); left > 0 {
+			c.tellAuthed(0, left)
+		}
+	}
+	return c.greeted(&m)
+}
+
+// greeted goes on with the client's first hello.
+func (c *conn) greeted(m *control.Hello) error {
 	var caps hub.Caps
 	if slices.Contains(m.Caps, capTopics) {
 		caps |= hub.CapTopics

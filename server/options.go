@@ -15,10 +15,26 @@ import (
 type Options struct {
 	// Authenticate decides who a connection is. An error or a panic denies it.
 	// Default: everyone, anonymous.
+	// Its context ends after HandshakeTimeout. What a client learns depends on the
+	// error's code: Denied that it may not (403, 4403), Unavailable that it may try
+	// again later (503, 1013), any other that its token is no good (401, 4401). The
+	// message of a Denied or Unauthenticated *nova.Error is sent along.
 	Authenticate func(ctx context.Context, c Credentials) (Identity, error)
-	// Token is a bearer token that every upgrade must carry, compared in constant
-	// time. With Authenticate set too, both must pass. Default none.
-	Token string
+	// Token is a bearer token that every connection must bring, compared in constant
+	// time; CheckToken decides about it instead, with the errors of Authenticate. Of
+	// Token, CheckToken and Authenticate all that are set must pass. Default none.
+	Token      string
+	CheckToken func(ctx context.Context, token string) error
+	// LateAuth lets clients connect without a token and bring it by frame within that
+	// time. Until then they are told nothing and may do nothing else. Default 0 = off.
+	LateAuth time.Duration
+	// MaxUnauthenticated and MaxUnauthenticatedPerIP bound the connections that have not
+	// yet brought their token; defaults 1,000 and 10.
+	MaxUnauthenticated      int
+	MaxUnauthenticatedPerIP int
+	// ExpiryGrace is the time between Identity.ExpiresAt and the close of a connection
+	// that was not renewed. Default 15 s, negative = none.
+	ExpiryGrace time.Duration
 	// AdminToken opens the administrative routes. Without it, and without
 	// AuthorizeAdmin, they answer 404. Default none.
 	AdminToken string
@@ -36,6 +52,15 @@ type Options struct {
 	// MaxConnections bounds the connections, default 0 = unlimited. A hub without a
 	// SessionOptions.MaxSessions of its own keeps at most twice as many sessions.
 	MaxConnections int
+	// MaxConnectionsPerIP and MaxConnectionsPerUser bound those of one address (of IPv6:
+	// of one network of 64 bits) and of one user. A connection that takes a session over,
+	// or replaces another one, does not count besides that one. Default 0 = unlimited.
+	MaxConnectionsPerIP   int
+	MaxConnectionsPerUser int
+	// TrustedProxies are the proxies, as addresses or networks, or "unix" for whoever
+	// connects over a Unix socket, whose Forwarded or X-Forwarded-For tells the address
+	// of a client. Default none: the address of the socket counts.
+	TrustedProxies []string
 	AcceptRate     float64 // upgrades per second; default 1,000, negative = unlimited
 	AcceptBurst    int     // default 2,000
 	MaxMessageSize int     // bytes of one message; default 64 KiB
@@ -53,6 +78,10 @@ type Options struct {
 	Heartbeat  time.Duration
 	WriteStall time.Duration // no byte accepted while some are unsent; default 30 s
 	Logger     *slog.Logger  // default silent
+	// Clock is what Identity.ExpiresAt is compared with. Default time.Now.
+	Clock func() time.Time
+
+	proxies proxies
 }
 
 // DuplicateID is what becomes of a second live connection with one pinned id.
@@ -66,10 +95,18 @@ const (
 	DuplicateReject
 )
 
-// Credentials are what an upgrade brings along.
+// Credentials are what a connection brings along.
 type Credentials struct {
+	// Request is the upgrade. Of a token that comes by frame it is a copy without body
+	// and tokens.
 	Request *http.Request
-	Token   string // of the Authorization header, "" = none
+	// Token is that of the Authorization header, of the subprotocol or of nova.auth;
+	// "" = none.
+	Token string
+	// Current is who the connection is so far, nil when it is nobody yet. A new token may
+	// change everything but the user and a pinned client id; a connection without a user
+	// may get one.
+	Current *Identity
 }
 
 // Identity is who a connection is.
@@ -90,6 +127,9 @@ func (o *Options) setDefaults() error {
 		if *d.p < 0 {
 			return fmt.Errorf("server: Options.%s is %v; it must be positive", d.name, *d.p)
 		}
+	}
+	if err := o.enterDefaults(); err != nil {
+		return err
 	}
 	if o.Heartbeat == 0 {
 		o.Heartbeat = 25 * time.Second

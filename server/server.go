@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/wire/control"
@@ -30,7 +31,7 @@ type Server struct {
 
 	partial atomic.Int64 // bytes of unfinished messages
 	open    atomic.Int64 // connections and upgrades under way
-	tick    atomic.Int64 // unix milliseconds, as the sweeper saw them last
+	tick    atomic.Int64 // milliseconds since started, as the sweeper saw them last
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
@@ -40,6 +41,10 @@ type Server struct {
 	stopped  bool                  // no goroutine is started any more
 	idle     chan struct{}         // closed when draining and no connection is left
 	refused  map[net.Conn]struct{} // they are being told why
+
+	places places
+	hooks  context.Context // of authentication by frame; ends when connections are cut off
+	unhook context.CancelFunc
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup // sweeper, readers, flushers
@@ -55,6 +60,9 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 		return nil, err
 	}
 	caps := []string{capTopics, "schema/" + h.Schema().Fingerprint()}
+	if options.authenticates() {
+		caps = append(caps, capAuth)
+	}
 	if h.Sessions() {
 		caps = append([]string{capSession}, caps...)
 	}
@@ -76,7 +84,7 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 	}
 	s.rate.rate, s.rate.burst = options.AcceptRate, float64(options.AcceptBurst)
 	s.limits = newLimits(options.RateLimit)
-	s.tick.Store(time.Now().UnixMilli())
+	s.hooks, s.unhook = context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.wg.Go(func() { s.sweep(ctx) })
@@ -86,12 +94,16 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 // Hub returns the hub the server serves.
 func (s *Server) Hub() *hub.Hub { return s.hub }
 
-// The capabilities: acknowledged subscriptions with positions, and sessions that
-// outlive sockets.
+// The capabilities: acknowledged subscriptions with positions, sessions that outlive
+// sockets, and tokens that come by frame.
 const (
 	capTopics  = "topics/1"
 	capSession = "session/1"
+	capAuth    = "auth/1"
 )
+
+// now is the time in server ticks. No change of the clock moves it.
+func (s *Server) now() int64 { return time.Since(s.started).Milliseconds() }
 
 // enter counts an upgrade in; false while draining.
 func (s *Server) enter() bool {
@@ -132,18 +144,21 @@ func (s *Server) yield(id string) {
 
 // start makes the connection of an accepted upgrade and leaves it to its own
 // goroutine. It returns false when there is none.
-func (s *Server) start(w http.ResponseWriter, r *http.Request, identity Identity, key string) bool {
-	session, err := s.hub.Open(r.Context(), identity, max(s.options.MaxUndecodable, 0))
+func (s *Server) start(w http.ResponseWriter, r *http.Request, e *entry, key string) bool {
+	session, err := s.hub.Open(r.Context(), e.identity, max(s.options.MaxUndecodable, 0))
 	if err != nil {
 		s.options.Logger.Warn("connection refused by the hub", "remote", r.RemoteAddr, "error", err)
-		s.refuse(w, r, refuseDraining)
+		s.places.leave(e)
+		no := refuseDraining
+		if nova.CodeOf(err) == nova.Invalid {
+			no = refuseName
+		}
+		s.refuse(w, r, no)
 		return false
 	}
-	welcome := control.Welcome{ClientID: session.ID(), Groups: session.Groups()}
-	frame, err := welcome.AppendFrame(nil)
-	if err != nil {
-		http.Error(w, "internal error", http.StatusInternalServerError)
-		return false
+	out := append(switching(key, offersProtocol(r)), s.hello...)
+	if !e.waiting.Load() {
+		out = append(out, welcome(session)...)
 	}
 	if s.isDraining() { // its hooks took a while
 		s.refuse(w, r, refuseDraining)
@@ -159,10 +174,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, identity Identity
 		early, _ = rw.Reader.Peek(n)
 		early = append([]byte(nil), early...)
 	}
-	c := newConn(s, session, nc, r.URL.Query().Get("nova") == "2")
-	c.pinned = identity.ClientID
-	out := append(switching(key), s.hello...)
-	out = ws.AppendFrame(out, ws.Binary, frame)
+	c := newConn(s, session, nc, r.URL.Query().Get("nova") == "2", s.keep(e, r))
 	nc.SetWriteDeadline(time.Now().Add(s.options.HandshakeTimeout))
 	if _, err := nc.Write(out); err != nil {
 		nc.Close()
@@ -202,8 +214,29 @@ func (s *Server) remove(c *conn) {
 		s.idle = nil
 	}
 	s.mu.Unlock()
-	s.yield(c.pinned)
+	if c.entry != nil {
+		s.yield(c.entry.pinned)
+		s.places.leave(c.entry)
+	}
 	s.leave()
+}
+
+// welcome encodes who a client is.
+func welcome(session *hub.Session) []byte {
+	m := control.Welcome{ClientID: session.ID(), Groups: session.Groups()}
+	return encode(&m)
+}
+
+// encode makes a message of a control table. What cannot be sent is not the
+// client's: names are bounded.
+func encode(m interface {
+	AppendFrame(dst []byte) ([]byte, error)
+}) []byte {
+	frame, err := m.AppendFrame(nil)
+	if err != nil {
+		panic(err)
+	}
+	return ws.AppendFrame(nil, ws.Binary, frame)
 }
 
 func (s *Server) list() []*conn {

@@ -14,7 +14,7 @@ import (
 // those that are silent and ends those that are dead or stalled.
 func (s *Server) sweep(ctx context.Context) {
 	every := time.Second
-	for _, d := range []time.Duration{s.options.Heartbeat / 4, s.options.WriteStall / 4} {
+	for _, d := range []time.Duration{s.options.Heartbeat / 4, s.options.WriteStall / 4, s.options.ExpiryGrace / 4} {
 		if d > 0 {
 			every = min(every, d)
 		}
@@ -26,10 +26,12 @@ func (s *Server) sweep(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-tick.C:
-			s.tick.Store(now.UnixMilli())
+		case <-tick.C:
+			s.tick.Store(s.now())
+			clock := s.options.Clock().UnixMilli()
 			for _, c := range s.list() {
-				c.check(now, ping)
+				c.check(s.tick.Load(), ping)
+				c.checkExpiry(clock)
 			}
 			s.limits.sweep()
 		}
@@ -37,9 +39,9 @@ func (s *Server) sweep(ctx context.Context) {
 }
 
 // check looks at one connection.
-func (c *conn) check(now time.Time, ping []byte) {
+func (c *conn) check(now int64, ping []byte) {
 	o := &c.server.options
-	if c.flushing.Load() > 0 && now.UnixMilli()-c.progress.Load() > o.WriteStall.Milliseconds() {
+	if c.flushing.Load() > 0 && now-c.progress.Load() > o.WriteStall.Milliseconds() {
 		if !c.closing.Swap(true) {
 			c.code.Store(1013)
 			c.server.metrics.closed(1013) // cannot be told: the socket takes nothing
@@ -54,7 +56,7 @@ func (c *conn) check(now time.Time, ping []byte) {
 	if o.Heartbeat <= 0 || c.closing.Load() || c.paused.Load() {
 		return // a connection that is not read is not declared dead
 	}
-	silent := now.UnixMilli() - c.seen.Load()
+	silent := now - c.seen.Load()
 	beat := o.Heartbeat.Milliseconds()
 	switch due := silent / beat; {
 	case due == 0:

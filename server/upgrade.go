@@ -2,7 +2,6 @@ package server
 
 import (
 	"crypto/sha1"
-	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -30,10 +29,13 @@ var (
 	refuseFull     = &refusal{http.StatusServiceUnavailable, 1013, "too many connections"}
 	refuseRate     = &refusal{http.StatusServiceUnavailable, 0, "too many new connections"}
 	refuseOrigin   = &refusal{http.StatusForbidden, 0, "origin not allowed"}
+	refuseFullIP   = &refusal{http.StatusServiceUnavailable, 1013, "too many connections from this address"}
+	refuseFullUser = &refusal{http.StatusServiceUnavailable, 1013, "too many connections of this user"}
+	refuseLate     = &refusal{http.StatusServiceUnavailable, 1013, "too many connections that are not authenticated"}
+	refuseName     = &refusal{http.StatusForbidden, 4403, "the identity has a name that cannot be used"}
 	refuseToken    = &refusal{http.StatusUnauthorized, 4401, "token missing or not valid"}
 	// 1013: a client whose network died has to get in again once that is noticed.
 	refuseDuplicate = &refusal{http.StatusConflict, 1013, "client id is in use"}
-	refuseAuth      = &refusal{http.StatusUnauthorized, 4401, "not authenticated"}
 )
 
 // ServeHTTP upgrades a request to a connection.
@@ -46,14 +48,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, refuseDraining)
 		return
 	}
+	e := &entry{}
 	started := false
 	defer func() {
 		if !started {
+			s.places.leave(e)
 			s.leave()
 		}
 	}()
-	identity, no := s.gates(r)
-	if no != nil {
+	if no := s.gates(r, e); no != nil {
+		s.places.leave(e) // before it is told, which takes a while
 		s.refuse(w, r, no)
 		return
 	}
@@ -66,60 +70,48 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if !s.claim(identity.ClientID) {
+	if !s.claim(e.pinned) {
+		s.places.leave(e)
 		s.refuse(w, r, refuseDuplicate)
 		return
 	}
-	if started = s.start(w, r, identity, key); !started {
-		s.yield(identity.ClientID)
+	if started = s.start(w, r, e, key); !started {
+		s.yield(e.pinned)
 	}
 }
 
-// gates runs the checks in their order: limits, origin, token, authentication.
-func (s *Server) gates(r *http.Request) (Identity, *refusal) {
-	if most := s.options.MaxConnections; most > 0 && s.open.Load() > int64(most) {
-		return Identity{}, refuseFull
-	}
+// gates runs the checks in their order: rate and limits, origin, token and
+// authentication. e takes what they find.
+func (s *Server) gates(r *http.Request, e *entry) *refusal {
+	o := &s.options
 	if !s.rate.take(time.Now()) {
-		return Identity{}, refuseRate
+		return refuseRate
+	}
+	e.address = o.proxies.client(r)
+	if no := s.places.take(o, e); no != nil {
+		return no
 	}
 	if !s.originAllowed(r) {
-		return Identity{}, refuseOrigin
+		return refuseOrigin
 	}
-	token := bearer(r)
-	if want := s.options.Token; want != "" && !equal(token, want) {
-		return Identity{}, refuseToken
+	if !o.authenticates() {
+		return nil
 	}
-	if s.options.Authenticate == nil {
-		return Identity{}, nil
-	}
-	identity, err := s.authenticate(r, token)
+	token, err := upgradeToken(r)
 	if err != nil {
-		s.options.Logger.Info("connection not authenticated", "remote", r.RemoteAddr, "error", err)
-		return Identity{}, refuseAuth
+		return refuseToken
 	}
-	return identity, nil
-}
-
-func (s *Server) authenticate(r *http.Request, token string) (identity Identity, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return s.options.Authenticate(r.Context(), Credentials{Request: r, Token: token})
-}
-
-// bearer returns the token of the Authorization header.
-func bearer(r *http.Request) string {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return ""
+	if token == "" && o.LateAuth > 0 {
+		e.waiting.Store(true)
+		return s.places.takeLate(o, e)
 	}
-	return strings.TrimSpace(token)
+	identity, err := s.identify(r.Context(), Credentials{Request: r, Token: token})
+	if err != nil {
+		return refusalOf(err, token)
+	}
+	e.authenticated(s, identity)
+	return nil
 }
-
-func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // refuse answers an upgrade that is not accepted.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
@@ -130,7 +122,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	}
 	if no.code != 0 && r.URL.Query().Get("nova") == "2" {
 		if key, err := checkUpgrade(r); err == nil {
-			s.refuseUpgraded(w, key, no)
+			s.refuseUpgraded(w, switching(key, offersProtocol(r)), no)
 			return
 		}
 	}
@@ -145,7 +137,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 }
 
 // refuseUpgraded accepts the handshake only to say why not.
-func (s *Server) refuseUpgraded(w http.ResponseWriter, key string, no *refusal) {
+func (s *Server) refuseUpgraded(w http.ResponseWriter, out []byte, no *refusal) {
 	nc, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, no.text, no.status)
@@ -154,7 +146,6 @@ func (s *Server) refuseUpgraded(w http.ResponseWriter, key string, no *refusal) 
 	defer nc.Close()
 	defer s.linger(nc)()
 	nc.SetDeadline(time.Now().Add(refuseTime))
-	out := switching(key)
 	if no.code == 1013 {
 		out = append(out, goaway(no.text, refuseRetry)...)
 	}
@@ -213,9 +204,14 @@ func hasToken(h http.Header, name, token string) bool {
 	return false
 }
 
-// switching returns the 101 response for a key.
-func switching(key string) []byte {
+// switching returns the 101 response for a key. protocol: the client offered ours;
+// whatever else it offered, a token above all, is not repeated.
+func switching(key string, protocol bool) []byte {
+	chosen := ""
+	if protocol {
+		chosen = "Sec-WebSocket-Protocol: " + subprotocol + "\r\n"
+	}
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	return []byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-		"Sec-WebSocket-Accept: " + base64.StdEncoding.EncodeToString(sum[:]) + "\r\n\r\n")
+		chosen + "Sec-WebSocket-Accept: " + base64.StdEncoding.EncodeToString(sum[:]) + "\r\n\r\n")
 }
