@@ -47,6 +47,7 @@ type Conn struct {
 	cancel  context.CancelFunc
 	closing chan struct{} // closed by Close
 	done    chan struct{} // closed when all goroutines have ended
+	helpers sync.WaitGroup
 
 	// Of the goroutine that reads.
 	gate    session.BaseGate    // towards servers without sessions
@@ -60,6 +61,7 @@ type Conn struct {
 	ended    bool // Close was called
 	pause    *pause
 	abort    context.CancelFunc // of the attempt under way, before it has a socket
+	bearer   bearer
 	socket   *socket
 	clientID string
 	ready    bool            // the socket takes control frames

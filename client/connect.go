@@ -23,12 +23,13 @@ import (
 // attempt. It is the goroutine that reads, too.
 func (c *Conn) run() {
 	defer close(c.done)
+	defer c.helpers.Wait()
 	defer func() { // after an ending of the server's these have its cause
 		c.first(errClosed)
 		c.queue.end(errClosed)
 	}()
 	retry := retry{Reconnect: c.options.Reconnect, hasToken: c.options.Token != nil}
-	token, fetch := "", c.options.Token != nil
+	fetch := false
 	c.setStatus(Status{State: Connecting})
 	for {
 		pause := c.park()
@@ -36,8 +37,7 @@ func (c *Conn) run() {
 			c.setStatus(Status{State: Closed})
 			return
 		}
-		var end ending
-		token, end = c.attempt(token, fetch, pause)
+		end := c.attempt(fetch, pause)
 		if c.isClosing() {
 			c.setStatus(Status{State: Closed})
 			return
@@ -46,7 +46,7 @@ func (c *Conn) run() {
 			continue
 		}
 		d := retry.next(end, rand.Float64())
-		fetch = retry.hasToken && (token == "" || d.token)
+		fetch = retry.hasToken && d.token
 		if d.stop != nil {
 			c.end(d.stop)
 			return
@@ -95,7 +95,7 @@ func (c *Conn) isClosing() bool {
 }
 
 // attempt makes one socket and serves it to its end.
-func (c *Conn) attempt(token string, fetch bool, p *pause) (string, ending) {
+func (c *Conn) attempt(fetch bool, p *pause) ending {
 	ctx, cancel := context.WithTimeout(c.ctx, c.options.HandshakeTimeout)
 	defer cancel()
 	c.mu.Lock()
@@ -104,34 +104,27 @@ func (c *Conn) attempt(token string, fetch bool, p *pause) (string, ending) {
 		cancel()
 	}
 	c.mu.Unlock()
-	if fetch {
-		var err error
-		if token, err = c.fetchToken(ctx); err != nil {
+	if fetch || c.needsToken() {
+		if _, err := c.refreshToken(ctx); err != nil {
 			// Not an ending of the server's: it counts as a lost connection.
-			return "", ending{code: ws.CodeAbnormal, framed: true, err: fmt.Errorf("get token: %w", err)}
+			return ending{code: ws.CodeAbnormal, framed: true, err: fmt.Errorf("get token: %w", err)}
 		}
 	}
-	conn, behind, end := c.dial(ctx, token)
+	conn, behind, end := c.dial(ctx)
 	if end.err != nil {
-		return token, end
+		return end
 	}
-	return token, c.serve(conn, behind, p)
-}
-
-func (c *Conn) fetchToken(ctx context.Context) (token string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("token function panicked: %v", p)
-		}
-	}()
-	return c.options.Token(ctx)
+	return c.serve(conn, behind, p)
 }
 
 // dial opens a socket and makes the handshake. behind are the bytes that came
 // with the server's answer.
-func (c *Conn) dial(ctx context.Context, token string) (net.Conn, []byte, ending) {
+func (c *Conn) dial(ctx context.Context) (net.Conn, []byte, ending) {
 	header := c.options.Header.Clone()
-	if token != "" {
+	c.mu.Lock()
+	token := c.bearer.token
+	c.mu.Unlock()
+	if token != "" && !c.options.TokenInBand {
 		if header == nil {
 			header = http.Header{}
 		}

@@ -175,6 +175,9 @@ func describe(frame []byte) string {
 			}
 			return text
 		})
+	case control.AuthID:
+		var m control.Auth
+		return read(&m, func() string { return fmt.Sprintf("auth %d %s", m.ID, m.Token) })
 	case control.AckID:
 		var m control.Ack
 		return read(&m, func() string { return fmt.Sprintf("ack %d", m.Seq) })

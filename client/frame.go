@@ -160,11 +160,13 @@ func (s *socket) route(h wire.Header, payload, frame []byte) error {
 		return handle(s, payload, s.onGroups)
 	case control.GoawayID:
 		return handle(s, payload, s.onGoaway)
+	case control.AuthedID:
+		return handle(s, payload, s.onAuthed)
 	case control.PongID:
 		return handle(s, payload, s.onPong)
 	case control.SubscribeID, control.UnsubscribeID, control.JoinGroupID, control.LeaveGroupID,
 		control.SnapshotRequestID, control.PingID, control.ResumeID, control.RpcCallID,
-		control.RpcResultID, control.TopicSubscribeID, control.AttachID:
+		control.RpcResultID, control.TopicSubscribeID, control.AttachID, control.AuthID:
 		return nil // life, or nothing for a client
 	}
 	d := nova.Delivery{Seq: h.Seq, Payload: payload}
@@ -218,6 +220,9 @@ func (s *socket) onHello(m *control.Hello) error {
 		return nil
 	}
 	s.hello = true
+	if err := s.sendToken(m.Caps); err != nil {
+		return err
+	}
 	c := s.c
 	c.mu.Lock()
 	c.topicsOn = slices.Contains(m.Caps, capTopics)

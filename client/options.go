@@ -19,11 +19,17 @@ type Options struct {
 	// its fingerprint. Without it only events that handlers, iterators and sends
 	// bring along are known. Default none.
 	Schema *nova.Schema
-	// Token returns the bearer token. It is called before the first attempt,
-	// again after the server refused a token, and after two attempts in a row
-	// that ended before the first frame. An error counts as a failed attempt.
-	// Default no token.
+	// Token returns the bearer token. It is called before the first attempt, and
+	// again when the one there is has expired or was refused, after two attempts in a
+	// row that ended before the first frame, and on a server that says when a token
+	// expires (auth/1) before it does: then the new one is sent by frame, and the
+	// connection goes on. An error counts as a failed attempt, or goes to OnError. It
+	// has to return when ctx ends. Default no token.
 	Token func(ctx context.Context) (string, error)
+	// TokenInBand sends the token by frame once the socket is up, instead of in a
+	// header, which proxies may log. The server has to allow that (LateAuth of package
+	// server). Default false.
+	TokenInBand bool
 	// Header is added to the upgrade request. Default none.
 	Header http.Header
 

@@ -45,7 +45,7 @@ type retry struct {
 	hasToken bool
 	attempt  int // endings since the last stable connection
 	early    int // endings before the first frame in a row
-	denied   int // refused tokens since the last stable connection
+	denied   int // refused tokens in a row
 }
 
 type decision struct {
@@ -57,7 +57,10 @@ type decision struct {
 // next decides; random is in [0, 1).
 func (r *retry) next(e ending, random float64) decision {
 	if e.lasted >= r.Stable {
-		r.attempt, r.denied = 0, 0
+		r.attempt = 0
+	}
+	if e.lasted > 0 { // the token was good
+		r.denied = 0
 	}
 	if e.framed {
 		r.early = 0

@@ -1,11 +1,13 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ignex/nova"
@@ -26,6 +28,7 @@ const (
 // reads, which is Conn.run, and the one that writes.
 type socket struct {
 	c      *Conn
+	ctx    context.Context // ends with the socket
 	conn   net.Conn
 	parser ws.Parser
 
@@ -54,6 +57,9 @@ type socket struct {
 	ackAt     time.Time     // then they are, zero = none
 	helloBy   time.Time     // the welcome is due
 	tick      time.Time     // next heartbeat, zero = none
+	renewAt   time.Time     // then the token is renewed, zero = never
+	authID    int64         // of the newest token
+	fetching  atomic.Bool   // a newer one
 	gapAt     time.Time     // then held frames are let go, zero = none
 	gapFor    uint64        // the number that gapAt is for
 	armed     time.Time     // read deadline in force, zero = none
@@ -69,8 +75,10 @@ var bigBuffers = sync.Pool{New: func() any { return new([bigRead]byte) }}
 
 // serve exchanges frames over conn until it ends, and says how.
 func (c *Conn) serve(conn net.Conn, behind []byte, p *pause) ending {
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
 	s := &socket{
-		c: c, conn: conn, pause: p, beat: c.options.Heartbeat, parser: ws.NewParser(false, c.options.MaxMessage),
+		c: c, ctx: ctx, conn: conn, pause: p, beat: c.options.Heartbeat, parser: ws.NewParser(false, c.options.MaxMessage),
 		bye: make(chan []byte, 1), readDone: make(chan struct{}), written: make(chan struct{}),
 	}
 	c.gate.Open()
@@ -95,6 +103,9 @@ func (c *Conn) serve(conn net.Conn, behind []byte, p *pause) ending {
 // firstFrame returns our hello as a WebSocket message.
 func (s *socket) firstFrame() []byte {
 	hello := control.Hello{Version: wire.Version, Caps: []string{capSession, capTopics}, LastSeq: int64(s.c.gate.Last())}
+	if s.c.options.Token != nil {
+		hello.Caps = append(hello.Caps, capAuth)
+	}
 	if schema := s.c.options.Schema; schema != nil {
 		hello.Caps = append(hello.Caps, "schema/"+schema.Fingerprint())
 	}
@@ -305,6 +316,9 @@ func (s *socket) arm() error {
 	if !s.ackAt.IsZero() && (next.IsZero() || s.ackAt.Before(next)) {
 		next = s.ackAt
 	}
+	if !s.renewAt.IsZero() && (next.IsZero() || s.renewAt.Before(next)) {
+		next = s.renewAt
+	}
 	if s.welcomed.IsZero() && (next.IsZero() || s.helloBy.Before(next)) {
 		next = s.helloBy
 	}
@@ -331,6 +345,9 @@ func (s *socket) onTime(now time.Time) error {
 		if err := s.acknowledge(); err != nil {
 			return err
 		}
+	}
+	if !s.renewAt.IsZero() && !now.Before(s.renewAt) {
+		s.renew(now)
 	}
 	if !s.tick.IsZero() && !now.Before(s.tick) {
 		return s.heartbeat(now)
