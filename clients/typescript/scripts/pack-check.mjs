@@ -27,6 +27,7 @@ try {
   run("npm", ["install", "--no-audit", "--no-fund", "--offline", `./${filename}`]);
   writeFileSync(join(dir, "use.ts"), `
 import { createClient, NovaError, type EventDescriptor } from "@ignex/nova-client";
+import { renewToken } from "@ignex/nova-client/auth";
 import { defineEvent, defineTable, eventId, Writer, Reader } from "@ignex/nova-client/wire";
 interface Note { text: string }
 export const note: EventDescriptor<Note> = defineEvent<Note>({ name: "note", id: eventId("note"), table: defineTable<Note>({
@@ -35,7 +36,8 @@ export const note: EventDescriptor<Note> = defineEvent<Note>({ name: "note", id:
   decode: (r) => ({ text: r.string(0, "text") }),
 }) });
 class Silent { binaryType = ""; readyState = 0; bufferedAmount = 0; onopen: any; onmessage: any; onclose: any; onerror: any; send() {} close() {} }
-const client = createClient("ws://localhost:1/ws", { webSocket: Silent });
+const client = createClient("ws://localhost:1/ws", { webSocket: Silent, token: async () => "t" });
+renewToken(client);
 client.on(note, (v) => v.text.length).off();
 const bytes = new Writer().payload(note.table, { text: "hé" });
 const back = new Reader().payload(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0, bytes.length, note.table);

@@ -17,6 +17,21 @@ import { Writer, type EventDescriptor } from "./wire/index.js";
 const SESSION = "session/1";
 const TOPICS = "topics/1";
 
+/** What modules beside the core build on, such as `/auth`. */
+export interface Core {
+  readonly options: Options;
+  readonly queue: SendQueue;
+  /** Handles a control event. */
+  on<T>(event: EventDescriptor<T>, handle: (m: T) => unknown): void;
+  /** Sends a control event, when there is a socket. */
+  send<T>(event: EventDescriptor<T>, value: T): void;
+  error(e: NovaError): void;
+  /** Asked for what is said in hello, too. */
+  readonly caps: (() => string)[];
+  /** The server says what it can, before it is sent anything. */
+  readonly greet: ((caps: readonly string[]) => void)[];
+}
+
 /**
  * A client of one server. It keeps at most one socket, connects again after a
  * loss and restores topics and groups. Handlers run synchronously, in the order
@@ -45,9 +60,11 @@ export class Client {
   #resuming = false;
   /** The capability that names our schema. */
   readonly #schema: string | undefined;
+  /** @internal */
+  readonly core: Core;
 
   /** @throws NovaError when the address or an option cannot work */
-  constructor(url: string | URL, options: Options = {}) {
+  constructor(url: string | URL, { ...options }: Options = {}) {
     this.#schema = options.schema && `schema/${options.schema.fingerprint}`;
     this.#queue = new SendQueue(options.queue, (frame) => this.#ready && this.#link.pace.room() && this.#link.pace.send(frame));
     const events = {
@@ -59,7 +76,7 @@ export class Client {
       open: () => {
         const lastSeq = this.#inbox.gate.counter;
         this.#resuming = lastSeq > 0;
-        this.#control(control.hello, { version: 2, caps: [SESSION, TOPICS, this.#schema!].filter(Boolean), lastSeq });
+        this.#control(control.hello, { version: 2, caps: [SESSION, TOPICS, this.#schema!, ...this.core.caps.map((cap) => cap())].filter(Boolean), lastSeq });
       },
       frame: (view: DataView) => this.#inbox.push(view),
       ping: () => this.#control(control.ping, { ts: Date.now() }),
@@ -77,6 +94,7 @@ export class Client {
     this.#inbox = new Inbox(options, this.#session, this.#topics, events);
     this.#link = new Link(url, options, events);
     const on = this.#inbox.control.bind(this.#inbox);
+    this.core = { options, queue: this.#queue, on, send: (event, value) => this.#control(event, value), error: events.error, caps: [], greet: [] };
     on(control.hello, (m) => this.#hello(m));
     on(control.welcome, (m) => this.#welcome(m));
     on(control.pong, ({ ts }) => {
@@ -290,6 +308,7 @@ export class Client {
     if (own && theirs && !m.caps.includes(own)) {
       this.#inbox.once("schema", () => new NovaError("failed_precondition", `the server has ${theirs}, this client ${own}`));
     }
+    for (const greet of this.core.greet) greet(m.caps);
     const s = this.#session;
     s.on = m.caps.includes(SESSION);
     if (!s.on) return;

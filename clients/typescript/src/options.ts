@@ -15,7 +15,8 @@ export interface Options {
   schema?: Schema;
   /**
    * Gives the token for the next attempt; called before each. It travels as a
-   * subprotocol, never in the URL; undefined sends none. Default: no token.
+   * subprotocol, never in the URL; undefined sends none. See renewToken of
+   * `@ignex/nova-client/auth` for tokens that expire. Default: no token.
    */
   token?: () => string | undefined | Promise<string | undefined>;
   /** Delays between attempts. */

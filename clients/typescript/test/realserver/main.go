@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -35,9 +36,22 @@ func main() {
 	flag.IntVar(&ho.History.Size, "history", 0, "events a topic keeps, 0 = default")
 	flag.IntVar(&so.MaxMessageSize, "max-message", 0, "bytes of one message, 0 = default")
 	flag.Float64Var(&so.RateLimit.MessagesPerSecond, "rate", 0, "messages a second of one client, half as many at once, beyond that it is closed; 0 = no limit")
+	auth := flag.Bool("auth", false, "tokens say who a client is, also by frame; see people")
+	verbose := flag.Bool("log", false, "log everything to standard error")
+	flag.Func("origin", "a browser origin that may connect", func(text string) error {
+		so.Origins = append(so.Origins, text)
+		return nil
+	})
 	flag.Parse()
 	if so.RateLimit.MessagesPerSecond > 0 {
 		so.RateLimit.Burst, so.RateLimit.Policy = int(so.RateLimit.MessagesPerSecond/2), server.LimitClose
+	}
+	if *auth {
+		so.Authenticate, so.LateAuth = people, 10*time.Second
+	}
+	if *verbose {
+		so.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		ho.Logger = so.Logger
 	}
 	ho.Schema = market.Schema
 	if err := run(ho, so); err != nil {
