@@ -30,7 +30,8 @@ type Authenticator struct {
 	end     context.CancelFunc
 }
 
-// Verified is what a valid token brings.
+// Verified is what a valid token brings. Identity.ExpiresAt is exp plus the leeway,
+// after which a server closes the connection, unless Map set an earlier end.
 type Verified struct {
 	Identity  server.Identity
 	Claims    Claims
@@ -87,7 +88,7 @@ func (a *Authenticator) Refresh(ctx context.Context) error {
 	return a.remote.refresh(ctx, 0)
 }
 
-// Authenticate checks the token of an upgrade; it is made for
+// Authenticate checks the token of a connection; it is made for
 // server.Options.Authenticate. The token is that of the credentials, or else of the
 // request's Authorization header. Errors are those of Verify.
 func (a *Authenticator) Authenticate(ctx context.Context, c server.Credentials) (server.Identity, error) {
@@ -135,6 +136,10 @@ func (a *Authenticator) Verify(ctx context.Context, token string) (Verified, err
 	}
 	if exp, _ := r.claims.GetExpirationTime(); exp != nil {
 		v.ExpiresAt = exp.Time
+		end := exp.Add(a.options.Leeway)
+		if at := &v.Identity.ExpiresAt; at.IsZero() || at.After(end) {
+			*at = end
+		}
 	}
 	return v, nil
 }

@@ -1,6 +1,6 @@
 // Package jwtauth lets connections in by JSON Web Token (RFC 7519): an
-// Authenticator checks the bearer token of an upgrade and says who the connection
-// is. It is a package of its own, so that servers without tokens link none of it.
+// Authenticator checks the token of a connection and says who it is. It is a package
+// of its own, so that servers without tokens link none of it.
 //
 //	auth, err := jwtauth.New(ctx, jwtauth.Options{
 //		KeySetURL: "https://login.example.com/.well-known/jwks.json",
@@ -36,10 +36,16 @@
 // server. Header parameters marked critical (crit) are refused, because none is
 // understood.
 //
+// # Expiry
+//
+// The identity ends at exp plus Leeway: a connection that has not brought a newer
+// token by then is closed with 4401. Clients of nova bring one by frame before that.
+//
 // # Errors
 //
 // Every refusal is a *nova.Error. Its code is nova.Unauthenticated when the token
 // is at fault and nova.Unavailable when the keys could not be read, which a retry
 // may mend. The message holds no part of the token beyond key id, algorithm,
-// issuer and the like, quoted and cut, so it can be logged.
+// issuer and the like, quoted and cut, so it can be logged; the server tells it the
+// client too, except for errors of Map without a code.
 package jwtauth

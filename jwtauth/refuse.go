@@ -35,11 +35,15 @@ func clip(s string) string {
 	return s
 }
 
-// refuse makes the error that a caller gets.
+// refuse makes the error that a caller gets. A reason of our own may be told to the
+// client, and so stands alone; what others said is kept as the cause.
 func refuse(err error) error {
 	var coded *nova.Error
 	if errors.As(err, &coded) {
 		return err
+	}
+	if own, ok := err.(reason); ok {
+		return nova.Errorf(nova.Unauthenticated, "jwt: %s", string(own))
 	}
 	return nova.Errorf(nova.Unauthenticated, "jwt: %w", err)
 }

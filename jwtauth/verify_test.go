@@ -172,6 +172,8 @@ func TestClaims(t *testing.T) {
 			t.Errorf("%s = %v: %v", c.claim, c.value, err)
 		} else if exp, ok := claims["exp"].(int64); !ok || v.ExpiresAt.Unix() != exp {
 			t.Errorf("expires at %v, want %v", v.ExpiresAt, claims["exp"])
+		} else if want := v.ExpiresAt.Add(30 * time.Second); !v.Identity.ExpiresAt.Equal(want) {
+			t.Errorf("the identity ends at %v, want %v", v.Identity.ExpiresAt, want)
 		}
 	}
 	for name, header := range map[string]map[string]any{

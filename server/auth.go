@@ -218,18 +218,12 @@ func (c *conn) seat(text string) bool {
 	if most <= 0 || c.entry == nil {
 		return true
 	}
-	session := c.session()
-	if s.places.seat(most, c.entry, session.User(), session.Takes(text)) {
+	held := c.session()
+	if s.places.seat(most, c.entry, held.User(), held.Takes(text)) {
 		return true
 	}
 	s.hub.NoteRefusal()
-	s.metrics.refused.Add(1)
-	c.turnAway(refuseFullUser.text)
+	held.Ahead(&c.cursor, session.Plain, goaway(refuseFullUser.text, refuseRetry))
+	c.Close(refuseFullUser.code, refuseFullUser.text)
 	return false
-}
-
-// turnAway closes a connection that may come again later.
-func (c *conn) turnAway(reason string) {
-	c.session().Ahead(&c.cursor, session.Plain, goaway(reason, refuseRetry))
-	c.Close(1013, reason)
 }

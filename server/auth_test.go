@@ -155,6 +155,14 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// What a hook passes on of others stays here.
+func TestCausesAreNotTold(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{CheckToken: func(context.Context, string) error {
+		return nova.Errorf(nova.Denied, "ask: %w", errors.New("dial tcp 10.1.2.3:389: refused"))
+	}})
+	r.dial("?nova=2", "").expectEnd(4403, "not allowed")
+}
+
 // The token of a subprotocol authenticates, and only nova.v2 is echoed, also when the
 // upgrade is only made to say no.
 func TestSubprotocolToken(t *testing.T) {

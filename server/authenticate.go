@@ -86,10 +86,10 @@ func refusalOf(err error, token string) *refusal {
 }
 
 // message returns what a hook wants its client to read, "" = nothing. What fails
-// inside the server is no client's business.
+// inside the server is no client's business, and neither is what a hook only passes on.
 func message(err error) string {
 	coded, ok := errors.AsType[*nova.Error](err)
-	if !ok || coded.Code != nova.Denied && coded.Code != nova.Unauthenticated {
+	if !ok || coded.Unwrap() != nil || coded.Code != nova.Denied && coded.Code != nova.Unauthenticated {
 		return ""
 	}
 	return coded.Message

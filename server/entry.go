@@ -59,10 +59,14 @@ func (e *entry) left(s *Server) time.Duration {
 	return left
 }
 
-// address is where the client is, as far as trusted proxies tell.
-func (c *conn) address() netip.Addr {
+// RemoteIP returns the address of the client, as far as trusted proxies tell.
+func (c *conn) RemoteIP() string {
 	if c.entry != nil && c.entry.address.IsValid() {
-		return c.entry.address
+		return c.entry.address.String()
 	}
-	return parseHost(c.net.RemoteAddr().String())
+	addr := c.net.RemoteAddr().String()
+	if ip := parseHost(addr); ip.IsValid() {
+		return ip.String()
+	}
+	return addr
 }

@@ -18,7 +18,7 @@ type Options struct {
 	// Its context ends after HandshakeTimeout. What a client learns depends on the
 	// error's code: Denied that it may not (403, 4403), Unavailable that it may try
 	// again later (503, 1013), any other that its token is no good (401, 4401). The
-	// message of a Denied or Unauthenticated *nova.Error is sent along.
+	// message of a Denied or Unauthenticated *nova.Error without a cause is sent along.
 	Authenticate func(ctx context.Context, c Credentials) (Identity, error)
 	// Token is a bearer token that every connection must bring, compared in constant
 	// time; CheckToken decides about it instead, with the errors of Authenticate. Of
@@ -53,7 +53,7 @@ type Options struct {
 	// SessionOptions.MaxSessions of its own keeps at most twice as many sessions.
 	MaxConnections int
 	// MaxConnectionsPerIP and MaxConnectionsPerUser bound those of one address (of IPv6:
-	// of one network of 64 bits) and of one user. A connection that takes a session over,
+	// of one network of 64 bits) and of one user, as authentication names it. A connection that takes a session over,
 	// or replaces another one, does not count besides that one. Default 0 = unlimited.
 	MaxConnectionsPerIP   int
 	MaxConnectionsPerUser int
