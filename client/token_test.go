@@ -60,13 +60,14 @@ func TestTokenIsRenewed(t *testing.T) {
 func TestRenewalFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)
-		calls := 0
+		var calls atomic.Int32
 		var r record
 		_, p := f.start(client.Options{Heartbeat: -1, OnError: r.options().OnError, Token: func(context.Context) (string, error) {
-			if calls++; calls == 2 {
+			n := calls.Add(1)
+			if n == 2 {
 				return "", errors.New("login server is down")
 			}
-			return fmt.Sprint("t", calls), nil
+			return fmt.Sprint("t", n), nil
 		}}, "auth/1")
 		p.control(&control.Authed{ExpiresInMs: 100_000})
 		p.expect("auth 2 t3")
@@ -78,8 +79,8 @@ func TestRenewalFails(t *testing.T) {
 		p.expect("auth 4 t5")
 		// Nobody answers: a few tries, then it is left to the server.
 		time.Sleep(time.Hour)
-		if calls > 12 {
-			t.Errorf("%d calls", calls)
+		if calls.Load() > 12 {
+			t.Errorf("%d calls", calls.Load())
 		}
 	})
 }
