@@ -141,7 +141,7 @@ func (c *conn) change(identity Identity) error {
 	}
 	s := c.server
 	if !s.places.seat(s.options.MaxConnectionsPerUser, c.entry, identity.UserID, false) {
-		return nova.Errorf(nova.Unavailable, "%s", refuseFullUser.text)
+		return refuseFullUser
 	}
 	c.paused.Store(true) // hooks about groups and topics may be slow
 	defer c.paused.Store(false)
@@ -157,7 +157,7 @@ func (c *conn) become(identity Identity) error {
 			return nova.Errorf(nova.Denied, "the client id of a connection cannot change")
 		}
 		if !c.server.claim(id) {
-			return nova.Errorf(nova.Unavailable, "%s", refuseDuplicate.text)
+			return refuseDuplicate
 		}
 		c.entry.pinned = id
 	}
@@ -187,6 +187,17 @@ func (c *conn) tellAuthed(id int64, left time.Duration) {
 func (c *conn) tell(m *control.Authed) {
 	c.session().Ahead(&c.cursor, session.Plain, encode(m))
 	c.Flush()
+}
+
+// tellExpiry tells a client with auth/1 how long the token of its upgrade holds.
+func (c *conn) tellExpiry(caps []string) {
+	if !c.takesAuth(caps) {
+		c.entry.request = nil // there will be no renewal
+		return
+	}
+	if left := c.entry.left(c.server); left > 0 {
+		c.tellAuthed(0, left)
+	}
 }
 
 // takesAuth notes whether auth/1 is on.

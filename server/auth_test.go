@@ -155,6 +155,30 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A pinned id that is in use is found out by the token only, and refused as at an
+// upgrade.
+func TestLateDuplicate(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{LateAuth: time.Minute, Authenticate: readClaims(time.Now), DuplicateID: server.DuplicateReject})
+	token := claims{User: "ann", Client: "one"}.String()
+	first := r.lobby("session/1", "auth/1")
+	first.send(&control.Auth{ID: 1, Token: token})
+	first.authed()
+	first.attach(control.Attach{})
+	p := r.lobby("auth/1")
+	p.send(&control.Auth{ID: 1, Token: token})
+	if m := p.authed(); m.Code != 14 || m.Message != "client id is in use" {
+		t.Errorf("%+v", m)
+	}
+	p.expectEnd(1013, "client id is in use")
+	first.net.Close()
+	eventually(t, "the id is free", func() bool { return r.srv.Metrics().Connections == 0 })
+	p = r.lobby("auth/1")
+	p.send(&control.Auth{ID: 1, Token: token})
+	if m := p.authed(); m.Code != 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
 // What a hook passes on of others stays here.
 func TestCausesAreNotTold(t *testing.T) {
 	r := newRig(t, hub.Options{}, server.Options{CheckToken: func(context.Context, string) error {

@@ -63,6 +63,9 @@ func codeOf(err error) nova.Code {
 	if _, threw := errors.AsType[*hookPanic](err); threw {
 		return nova.Denied
 	}
+	if _, full := errors.AsType[*refusal](err); full {
+		return nova.Unavailable
+	}
 	switch nova.CodeOf(err) {
 	case nova.Denied:
 		return nova.Denied
@@ -75,6 +78,9 @@ func codeOf(err error) nova.Code {
 // refusalOf is how an upgrade ends that was not authenticated. The words of a coded
 // error go to the client, those of others only to the log.
 func refusalOf(err error, token string) *refusal {
+	if no, ok := errors.AsType[*refusal](err); ok {
+		return no
+	}
 	text := clip(redact(message(err), token))
 	switch codeOf(err) {
 	case nova.Denied:

@@ -159,6 +159,7 @@ func TestMaxConnectionsPerUser(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	eventually(t, "the hooks ran", func() bool { return begun.Load() >= 3 })
 	if in.Load() != 3 || out.Load() != 37 || r.hub.Len() != 3 || begun.Load() != 3 || ends.Load() != 0 {
 		t.Errorf("%d in, %d out, %d sessions, %d begun, %d ended", in.Load(), out.Load(), r.hub.Len(), begun.Load(), ends.Load())
 	}

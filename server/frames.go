@@ -122,10 +122,8 @@ func (c *conn) hello(payload []byte) error {
 		}
 		return nil
 	}
-	if c.phase.Load() == fresh && c.takesAuth(m.Caps) {
-		if left := c.entry.left(c.server); left > 0 {
-			c.tellAuthed(0, left)
-		}
+	if c.phase.Load() == fresh && c.entry != nil {
+		c.tellExpiry(m.Caps)
 	}
 	return c.greeted(&m)
 }

@@ -24,6 +24,9 @@ type refusal struct {
 	text   string
 }
 
+// Error makes a refusal something that checks can return.
+func (r *refusal) Error() string { return r.text }
+
 var (
 	refuseDraining = &refusal{http.StatusServiceUnavailable, 1013, "server is shutting down"}
 	refuseFull     = &refusal{http.StatusServiceUnavailable, 1013, "too many connections"}
