@@ -255,9 +255,9 @@ func (old *Session) reseed(seeds *Identity, version string, serial uint64) {
 		old.state.Unlock()
 		return
 	}
+	live := old.owner.Load() != nil // the identity is renewed; else this is a takeover
 	same := version != "" && version == old.version
 	old.version = "" // until all of it is done
-	live := old.owner.Load() != nil // the identity is renewed; else this is a takeover
 	for _, a := range old.asked {
 		a.again = a.again || !same && live
 		a.void = a.void || !same && !live

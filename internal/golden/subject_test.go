@@ -68,6 +68,8 @@ var goTypes = map[string]map[string]func() codec{
 		"Gap":               func() codec { return new(control.Gap) },
 		"Ack":               func() codec { return new(control.Ack) },
 		"Goaway":            func() codec { return new(control.Goaway) },
+		"Auth":              func() codec { return new(control.Auth) },
+		"Authed":            func() codec { return new(control.Authed) },
 		"Groups":            func() codec { return new(control.Groups) },
 	},
 	"kinds": {},
