@@ -35,8 +35,9 @@ func (s *Server) identify(ctx context.Context, c Credentials) (Identity, error) 
 	if _, threw := errors.AsType[*hookPanic](err); threw {
 		level = slog.LevelError
 	}
-	s.options.Logger.Log(ctx, level, "connection not authenticated", "remote", c.Request.RemoteAddr,
-		"code", codeOf(err).String(), "error", redact(err.Error(), c.Token))
+	code := codeOf(err).String()
+	s.sparse.log(s.options.Logger, level, "connection not authenticated", code+level.String(), "remote", c.Request.RemoteAddr,
+		"code", code, "error", redact(err.Error(), c.Token))
 	return Identity{}, err
 }
 
@@ -84,11 +85,11 @@ func refusalOf(err error, token string) *refusal {
 	text := clip(redact(message(err), token))
 	switch codeOf(err) {
 	case nova.Denied:
-		return &refusal{http.StatusForbidden, 4403, cmp.Or(text, "not allowed")}
+		return &refusal{http.StatusForbidden, 4403, cmp.Or(text, "not allowed"), true}
 	case nova.Unavailable:
-		return &refusal{http.StatusServiceUnavailable, 1013, "authentication is not available"}
+		return &refusal{http.StatusServiceUnavailable, 1013, "authentication is not available", true}
 	}
-	return &refusal{http.StatusUnauthorized, 4401, cmp.Or(text, "not authenticated")}
+	return &refusal{http.StatusUnauthorized, 4401, cmp.Or(text, "not authenticated"), true}
 }
 
 // message returns what a hook wants its client to read, "" = nothing. What fails

@@ -11,20 +11,21 @@ import (
 
 // clientRecord is one client as GET /clients shows it.
 type clientRecord struct {
-	ID          string    `json:"id"`
-	UserID      string    `json:"userId,omitempty"`
-	Groups      []string  `json:"groups"`
-	Topics      []string  `json:"topics"`
-	ConnectedAt time.Time `json:"connectedAt"`
-	IP          string    `json:"ip"` // "" without a socket
-	Connected   bool      `json:"connected"`
-	Queued      int       `json:"queued"` // frames that no socket has taken
+	ID          string         `json:"id"`
+	UserID      string         `json:"userId,omitempty"`
+	Meta        map[string]any `json:"meta,omitempty"`
+	Groups      []string       `json:"groups"`
+	Topics      []string       `json:"topics"`
+	ConnectedAt time.Time      `json:"connectedAt"`
+	IP          string         `json:"ip"` // "" without a socket
+	Connected   bool           `json:"connected"`
+	Queued      int            `json:"queued"` // frames that no socket has taken
 }
 
 func recordOf(c *nova.Client) clientRecord {
 	queued, _ := c.Queued()
 	return clientRecord{
-		ID: c.ID(), UserID: c.User(), Groups: orEmpty(c.Groups()), Topics: orEmpty(c.Topics()),
+		ID: c.ID(), UserID: c.User(), Meta: c.Meta(), Groups: orEmpty(c.Groups()), Topics: orEmpty(c.Topics()),
 		ConnectedAt: c.ConnectedAt().UTC(), IP: c.RemoteIP(), Connected: c.Connected(), Queued: queued,
 	}
 }

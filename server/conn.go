@@ -79,15 +79,6 @@ func (c *conn) session() *hub.Session {
 // Caps implements hub.Peer.
 func (c *conn) Caps() hub.Caps { return hub.Caps(c.caps.Load()) }
 
-// RemoteIP implements hub.Located.
-func (c *conn) RemoteIP() string {
-	addr := c.net.RemoteAddr().String()
-	if host, _, err := net.SplitHostPort(addr); err == nil {
-		return host
-	}
-	return addr
-}
-
 // closeTime is how long a connection may take for the closing handshake.
 const closeTime = 5 * time.Second
 

@@ -123,11 +123,6 @@ func TestMaxConnectionsPerIP(t *testing.T) {
 	}
 }
 
-func byQuery(_ context.Context, c server.Credentials) (server.Identity, error) {
-	q := c.Request.URL.Query()
-	return server.Identity{ClientID: q.Get("id"), UserID: q.Get("user")}, nil
-}
-
 func TestMaxConnectionsPerUser(t *testing.T) {
 	var ends, begun atomic.Int32
 	r := newRig(t, hub.Options{

@@ -59,7 +59,8 @@ func (e *entry) left(s *Server) time.Duration {
 	return left
 }
 
-// RemoteIP returns the address of the client, as far as trusted proxies tell.
+// RemoteIP implements hub.Located: it returns the address of the client, as far as
+// trusted proxies tell.
 func (c *conn) RemoteIP() string {
 	if c.entry != nil && c.entry.address.IsValid() {
 		return c.entry.address.String()

@@ -17,7 +17,7 @@ type places struct {
 	users   map[string]int
 }
 
-func count[K comparable](m *map[K]int, key K, by int) {
+func add[K comparable](m *map[K]int, key K, by int) {
 	if *m == nil {
 		*m = map[K]int{}
 	}
@@ -42,7 +42,7 @@ func (p *places) take(o *Options, e *entry) *refusal {
 	e.place = true
 	p.all++
 	if o.MaxConnectionsPerIP > 0 {
-		count(&p.ips, counted(e.address), 1)
+		add(&p.ips, counted(e.address), 1)
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (p *places) takeLate(o *Options, e *entry) *refusal {
 	}
 	e.late = true
 	p.late++
-	count(&p.lateIPs, counted(e.address), 1)
+	add(&p.lateIPs, counted(e.address), 1)
 	return nil
 }
 
@@ -79,13 +79,13 @@ func (p *places) seat(most int, e *entry, user string, over bool) bool {
 	}
 	p.stand(e)
 	e.user = user
-	count(&p.users, user, 1)
+	add(&p.users, user, 1)
 	return true
 }
 
 func (p *places) stand(e *entry) {
 	if e.user != "" {
-		count(&p.users, e.user, -1)
+		add(&p.users, e.user, -1)
 		e.user = ""
 	}
 }
@@ -111,7 +111,7 @@ func (p *places) authenticated(e *entry) {
 	if e.late {
 		e.late = false
 		p.late--
-		count(&p.lateIPs, counted(e.address), -1)
+		add(&p.lateIPs, counted(e.address), -1)
 	}
 }
 
@@ -130,6 +130,6 @@ func (p *places) leave(e *entry) {
 	e.place = false
 	p.all--
 	if p.ips != nil {
-		count(&p.ips, counted(e.address), -1)
+		add(&p.ips, counted(e.address), -1)
 	}
 }

@@ -161,6 +161,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, e *entry, key str
 		out = append(out, welcome(session)...)
 	}
 	if s.isDraining() { // its hooks took a while
+		s.places.leave(e)
 		s.refuse(w, r, refuseDraining)
 		return false
 	}

@@ -77,6 +77,7 @@ func (s *Server) Close() {
 	for _, c := range s.list() {
 		c.cut()
 	}
+	s.unhook()
 	<-idle
 	s.mu.Lock()
 	s.stopped = true

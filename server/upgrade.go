@@ -22,23 +22,24 @@ type refusal struct {
 	status int
 	code   int // 0 = always HTTP
 	text   string
+	told   bool // the log has it already, with more than the client learns
 }
 
 // Error makes a refusal something that checks can return.
 func (r *refusal) Error() string { return r.text }
 
 var (
-	refuseDraining = &refusal{http.StatusServiceUnavailable, 1013, "server is shutting down"}
-	refuseFull     = &refusal{http.StatusServiceUnavailable, 1013, "too many connections"}
-	refuseRate     = &refusal{http.StatusServiceUnavailable, 0, "too many new connections"}
-	refuseOrigin   = &refusal{http.StatusForbidden, 0, "origin not allowed"}
-	refuseFullIP   = &refusal{http.StatusServiceUnavailable, 1013, "too many connections from this address"}
-	refuseFullUser = &refusal{http.StatusServiceUnavailable, 1013, "too many connections of this user"}
-	refuseLate     = &refusal{http.StatusServiceUnavailable, 1013, "too many connections that are not authenticated"}
-	refuseName     = &refusal{http.StatusForbidden, 4403, "the identity has a name that cannot be used"}
-	refuseToken    = &refusal{http.StatusUnauthorized, 4401, "token missing or not valid"}
+	refuseDraining = &refusal{http.StatusServiceUnavailable, 1013, "server is shutting down", false}
+	refuseFull     = &refusal{http.StatusServiceUnavailable, 1013, "too many connections", false}
+	refuseRate     = &refusal{http.StatusServiceUnavailable, 0, "too many new connections", false}
+	refuseOrigin   = &refusal{http.StatusForbidden, 0, "origin not allowed", false}
+	refuseFullIP   = &refusal{http.StatusServiceUnavailable, 1013, "too many connections from this address", false}
+	refuseFullUser = &refusal{http.StatusServiceUnavailable, 1013, "too many connections of this user", false}
+	refuseLate     = &refusal{http.StatusServiceUnavailable, 1013, "too many connections that are not authenticated", false}
+	refuseName     = &refusal{http.StatusForbidden, 4403, "the identity has a name that cannot be used", false}
+	refuseToken    = &refusal{http.StatusUnauthorized, 4401, "token missing or not valid", false}
 	// 1013: a client whose network died has to get in again once that is noticed.
-	refuseDuplicate = &refusal{http.StatusConflict, 1013, "client id is in use"}
+	refuseDuplicate = &refusal{http.StatusConflict, 1013, "client id is in use", false}
 )
 
 // ServeHTTP upgrades a request to a connection.
@@ -119,7 +120,9 @@ func (s *Server) gates(r *http.Request, e *entry) *refusal {
 // refuse answers an upgrade that is not accepted.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	s.metrics.refused.Add(1)
-	s.sparse.log(s.options.Logger, slog.LevelWarn, "connection refused", no.text, "reason", no.text, "remote", r.RemoteAddr)
+	if !no.told {
+		s.sparse.log(s.options.Logger, slog.LevelWarn, "connection refused", no.text, "reason", no.text, "remote", r.RemoteAddr)
+	}
 	if no.status == http.StatusServiceUnavailable {
 		s.hub.NoteRefusal()
 	}
