@@ -103,12 +103,12 @@ func TestLog(t *testing.T) {
 	}
 	got := log.logged(t)
 	for message, want := range map[string]int{
-		"INFO connection not authenticated":                                   1, // or more, if the three took seconds
-		"ERROR AuthorizeAdmin panicked":                                       1,
-		"DEBUG client connected":                                              3,
-		"WARN connection closed for a violation":                              1,
-		"DEBUG connection closed":                                             2,
-		"WARN slow client ended: what must arrive did not fit into its queue": 1,
+		"INFO connection not authenticated":                                                  1, // or more, if the three took seconds
+		"ERROR AuthorizeAdmin panicked":                                                      1,
+		"DEBUG client connected":                                                             3,
+		"WARN connection closed for a violation":                                             1,
+		"DEBUG connection closed":                                                            2,
+		"WARN slow client ended: what must arrive did not fit into its queue":                1,
 		"WARN a published integer will change in browsers (logged once per event and field)": 1,
 		"INFO client disconnected by order":                                                  1,
 		"INFO user disconnected by order":                                                    1,
