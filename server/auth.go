@@ -90,8 +90,15 @@ func (c *conn) enter(payload []byte) error {
 }
 
 // renew takes a newer token. One that is merely no good leaves things as they are,
-// until the present one has expired.
-func (c *conn) renew(payload []byte) error {
+// until the present one has expired, and so does one over the rate limit.
+func (c *conn) renew(payload []byte, over bool) error {
+	if over {
+		var m control.Auth
+		if m.UnmarshalNova(payload) == nil {
+			c.tell(&control.Authed{ID: m.ID, Code: int64(nova.Exhausted), Message: "too many messages"})
+		}
+		return nil
+	}
 	current := c.entry.identity
 	current.UserID = c.session().User() // which the application may have changed
 	m, identity, err := c.authenticate(payload, &current)

@@ -47,7 +47,7 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 		return c.hello(payload)
 	}
 	if head.ID == control.AuthID && c.entry != nil && c.entry.inBand {
-		return c.renew(payload)
+		return c.renew(payload, over)
 	}
 	switch phase := c.phase.Load(); {
 	case phase == attaching && head.ID == control.AttachID:

@@ -304,3 +304,19 @@ func TestExpiredComesBackToItsSession(t *testing.T) {
 	}
 	p.expectQuote(1, 1)
 }
+
+// Over a rate limit that drops, a renewal is answered all the same.
+func TestRenewalOverTheRateLimit(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{Authenticate: readClaims(time.Now),
+		RateLimit: server.RateLimit{MessagesPerSecond: 0.01, Burst: 3, Policy: server.LimitDrop}})
+	p, _ := r.admitted(claims{User: "ann"})
+	for id := int64(1); id <= 2; id++ {
+		p.send(&control.Auth{ID: id, Token: claims{User: "ann"}.String()})
+	}
+	if m := p.authed(); m.ID != 1 || m.Code != 0 {
+		t.Errorf("%+v", m)
+	}
+	if m := p.authed(); m.ID != 2 || m.Code != 8 {
+		t.Errorf("%+v", m)
+	}
+}
