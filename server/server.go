@@ -208,6 +208,10 @@ func (s *Server) add(c *conn) bool {
 
 // remove ends the listing of a connection.
 func (s *Server) remove(c *conn) {
+	if c.entry != nil { // whoever sees it gone finds its place free
+		s.yield(c.entry.pinned)
+		s.places.leave(c.entry)
+	}
 	s.mu.Lock()
 	delete(s.conns, c)
 	if len(s.conns) == 0 && s.idle != nil {
@@ -215,10 +219,6 @@ func (s *Server) remove(c *conn) {
 		s.idle = nil
 	}
 	s.mu.Unlock()
-	if c.entry != nil {
-		s.yield(c.entry.pinned)
-		s.places.leave(c.entry)
-	}
 	s.leave()
 }
 
