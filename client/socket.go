@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,13 +97,14 @@ func (c *Conn) serve(conn net.Conn, behind []byte, p *pause) ending {
 	}
 	c.queue.stop(s.lost, s.lostSent)
 	c.mu.Unlock()
+	c.answers.cut()
 	c.gate.Close()
 	return s.ending(err)
 }
 
 // firstFrame returns our hello as a WebSocket message.
 func (s *socket) firstFrame() []byte {
-	hello := control.Hello{Version: wire.Version, Caps: []string{capSession, capTopics}, LastSeq: int64(s.c.gate.Last())}
+	hello := control.Hello{Version: wire.Version, Caps: []string{capSession, capTopics, capCalls}, LastSeq: int64(s.c.gate.Last())}
 	if s.c.options.Token != nil {
 		hello.Caps = append(hello.Caps, capAuth)
 	}
@@ -177,6 +179,7 @@ func (s *socket) write(first []byte) {
 	for err == nil {
 		select {
 		case <-s.c.queue.wake:
+			runtime.Gosched() // who else is about to send goes along in one write
 			later, err = s.flush()
 		case <-later:
 			later, err = s.flush()

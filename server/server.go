@@ -59,7 +59,7 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 	if err := options.setDefaults(); err != nil {
 		return nil, err
 	}
-	caps := []string{capTopics, "schema/" + h.Schema().Fingerprint()}
+	caps := []string{capTopics, capCalls, "schema/" + h.Schema().Fingerprint()}
 	if options.authenticates() {
 		caps = append(caps, capAuth)
 	}
@@ -95,10 +95,11 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 func (s *Server) Hub() *hub.Hub { return s.hub }
 
 // The capabilities: acknowledged subscriptions with positions, sessions that outlive
-// sockets, and tokens that come by frame.
+// sockets, typed calls, and tokens that come by frame.
 const (
 	capTopics  = "topics/1"
 	capSession = "session/1"
+	capCalls   = "calls/1"
 	capAuth    = "auth/1"
 )
 

@@ -17,7 +17,7 @@ import { Writer, type EventDescriptor } from "./wire/index.js";
 const SESSION = "session/1";
 const TOPICS = "topics/1";
 
-/** What modules beside the core build on, such as `/auth`. */
+/** What modules beside the core build on, such as `/auth` and `/calls`. */
 export interface Core {
   readonly options: Options;
   readonly queue: SendQueue;
