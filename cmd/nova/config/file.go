@@ -154,7 +154,11 @@ func (t *Setting) fromFile(node *yaml.Node) (any, error) {
 		err = at(node, err)
 	}
 	if errors.As(err, &placed) && !placed.named() {
-		err = &lineError{placed.line, t.wrong(node.Value, placed.err)}
+		value := node.Value
+		if node.Kind != yaml.ScalarNode {
+			value = ""
+		}
+		err = &lineError{placed.line, t.wrong(value, placed.err)}
 	}
 	return given, err
 }

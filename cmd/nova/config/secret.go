@@ -53,9 +53,10 @@ func (s *Set) readSecrets() error {
 			return fmt.Errorf("%s-file: %s is empty", secret.key, *secret.file)
 		}
 		*secret.value = string(data)
+		s.byKey[secret.key].Source = secret.key + "-file"
 	}
 	return nil
 }
 
 // hides reports whether the value is not for others to see.
-func (t *Setting) hides() bool { return t.secret && t.Source != defaultSource }
+func (t *Setting) hides() bool { return t.secret && t.node().Value != "" }

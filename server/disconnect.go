@@ -1,0 +1,103 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/ignex/nova"
+)
+
+// maxDisconnect bounds the body of a disconnect, in bytes.
+const maxDisconnect = 4 << 10
+
+// maxReason is what a WebSocket close frame has room for (RFC 6455, section 5.5).
+const maxReason = 123
+
+// disconnectCode is what clients are closed with when the request does not say: they
+// do not come back by themselves.
+const disconnectCode = 4403
+
+// disconnectRequest is one request after reading.
+type disconnectRequest struct {
+	client, user string
+	code         int
+	reason       string
+}
+
+// serveDisconnect answers POST /api/disconnect {"client" | "user", "code"?, "reason"?}
+// with {"disconnected": n}: the sessions that were ended, with and without a socket.
+func (s *Server) serveDisconnect(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDisconnect))
+	if err != nil {
+		answer(w, refuse(nova.Invalid, "", "the body cannot be read, or is longer than %d bytes", maxDisconnect))
+		return
+	}
+	q, bad := readDisconnect(body)
+	if bad != nil {
+		answer(w, bad)
+		return
+	}
+	answer(w, struct {
+		Disconnected int `json:"disconnected"`
+	}{s.disconnect(q)})
+}
+
+func (s *Server) disconnect(q disconnectRequest) int {
+	clients := s.hub.ClientsOf(q.user)
+	if q.client != "" {
+		clients = nil
+		if c := s.hub.Client(q.client); c != nil {
+			clients = append(clients, c)
+		}
+	}
+	for _, c := range clients {
+		c.Disconnect(q.code, q.reason)
+	}
+	return len(clients)
+}
+
+func readDisconnect(body []byte) (disconnectRequest, *publishError) {
+	q := disconnectRequest{code: disconnectCode}
+	members, bad := readObject(body, "", "client", "user", "code", "reason")
+	if bad != nil {
+		return q, bad
+	}
+	for _, m := range []struct {
+		name string
+		into *string
+	}{{"client", &q.client}, {"user", &q.user}, {"reason", &q.reason}} {
+		if *m.into, bad = readName(members, "", m.name); bad != nil {
+			return q, bad
+		}
+	}
+	if v, ok := members["code"]; ok {
+		if err := json.Unmarshal(v, &q.code); err != nil || !mayClose(q.code) {
+			return q, refuse(nova.Invalid, "/code", "write a close code: 1000, 1001, 1008, 1012, 1013, or 4001 to 4999")
+		}
+	}
+	switch {
+	case (q.client == "") == (q.user == ""):
+		return q, refuse(nova.Invalid, "", `write exactly one of "client" and "user", not empty`)
+	case len(q.reason) > maxReason:
+		return q, refuse(nova.Invalid, "/reason", "the reason has %d bytes; at most %d are sent", len(q.reason), maxReason)
+	case !utf8.ValidString(q.reason):
+		return q, refuse(nova.Invalid, "/reason", "the reason is not UTF-8")
+	}
+	if q.reason == "" {
+		q.reason = "disconnected"
+	}
+	return q, nil
+}
+
+// mayClose reports whether an operator may close a client with that code: one that
+// clients know what to do with, and that says nothing untrue about the protocol.
+// 4000 is the client's own.
+func mayClose(code int) bool {
+	switch code {
+	case 1000, 1001, 1008, 1012, 1013:
+		return true
+	}
+	return code > 4000 && code < 5000
+}
