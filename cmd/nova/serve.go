@@ -81,7 +81,7 @@ func newConfig() *cobra.Command {
 		Short: "Print the settings of nova serve and where each is from",
 		Long: `config takes the flags, variables and the file that nova serve takes and prints the
 outcome as a config file, with the source of every value behind it and *** for
-secrets. It fails when nova serve would refuse them.`,
+secrets. It fails when they do not go together; the files they name are not read.`,
 		Example: `  nova config
   nova config --config /etc/nova/nova.yaml --json | jq '.[] | select(.source != "default")'`,
 		Args: noArgs,
@@ -149,7 +149,7 @@ func (o *serveOptions) checkTokens() error {
 		return usagef("token and jwt exclude each other: a client brings one token; keep one of them")
 	case !o.jwt.given():
 		for _, setting := range o.set.All() {
-			if strings.HasPrefix(setting.Key, "jwt.") && o.set.Given(setting.Key) {
+			if strings.HasPrefix(setting.Key, "jwt.") && setting.Changed() {
 				return usagef("%s is given without a key; add jwt.secret-file, jwt.public-key-file, jwt.key-set-file or jwt.key-set-url", setting.Key)
 			}
 		}

@@ -74,7 +74,7 @@ func (s *service) build(ctx context.Context) error {
 	}
 	s.srv, err = server.New(s.hub, s.serverOptions())
 	if err != nil {
-		return &usageError{strings.TrimPrefix(err.Error(), "server: ")}
+		return &usageError{strings.NewReplacer("server: ", "", "Options.Origins", "origins").Replace(err.Error())}
 	}
 	return nil
 }

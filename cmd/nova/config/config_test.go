@@ -229,13 +229,19 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
+// write makes a file.
+func write(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestSecretFiles(t *testing.T) {
-	dir := t.TempDir()
 	for content, want := range map[string]string{"s3cret": "s3cret", "s3cret\n": "s3cret", "s3cret\r\n": "s3cret", " a b \n": " a b ", "\n": ""} {
-		path := filepath.Join(dir, "token")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := write(t, content)
 		v, s, err := load(t, "token-file: "+path, nil)
 		if want == "" {
 			if err == nil || !strings.Contains(err.Error(), "is empty") {
@@ -245,6 +251,20 @@ func TestSecretFiles(t *testing.T) {
 		}
 		if err != nil || v.token != want {
 			t.Errorf("%q: %q, %v", content, v.token, err)
+		}
+		for _, c := range []struct {
+			file    string
+			environ []string
+			flags   []string
+			want    string
+		}{
+			{"token-file: " + path, []string{"NOVA_TOKEN=upper"}, nil, "upper"},
+			{"token: lower", []string{"NOVA_TOKEN_FILE=" + path}, nil, want},
+			{"", []string{"NOVA_TOKEN=lower"}, []string{"--token-file", path}, want},
+		} {
+			if v, _, err := load(t, c.file, c.environ, c.flags...); err != nil || v.token != c.want {
+				t.Errorf("%v: %q, %v", c, v.token, err)
+			}
 		}
 		if text, err := s.YAML(); err != nil || strings.Contains(string(text), "s3cret") {
 			t.Errorf("%s, %v", text, err)

@@ -137,8 +137,7 @@ func (s *Set) readEntry(name, value *yaml.Node, section string) error {
 	if err != nil {
 		return err
 	}
-	setting.assign([]any{given})
-	setting.Source = "line " + strconv.Itoa(value.Line)
+	setting.give(byFile, "line "+strconv.Itoa(value.Line), given)
 	return nil
 }
 

@@ -61,15 +61,7 @@ func (f flagValue) String() string {
 	if f.setting == nil { // pflag asks a zero value
 		return ""
 	}
-	node := f.setting.node()
-	var texts []string
-	for _, item := range node.Content {
-		texts = append(texts, item.Value)
-	}
-	if texts != nil {
-		return strings.Join(texts, ",")
-	}
-	return node.Value
+	return textOf(f.setting.node())
 }
 
 func (f flagValue) Type() string { return f.setting.kind }
@@ -80,7 +72,6 @@ func (f flagValue) Set(text string) error {
 	if err != nil {
 		return f.setting.wrongAs(Name(f.setting.Key), text, err)
 	}
-	f.setting.flag = true
 	f.setting.flags = append(f.setting.flags, given)
 	return nil
 }
@@ -109,9 +100,8 @@ func (s *Set) Load(path string, optional bool, environ []string) error {
 		return err
 	}
 	for _, setting := range s.settings {
-		if setting.flag {
-			setting.assign(setting.flags)
-			setting.Source = "flag " + Name(setting.Key)
+		if len(setting.flags) > 0 {
+			setting.give(byFlag, "flag "+Name(setting.Key), setting.flags...)
 		}
 	}
 	return s.readSecrets()
@@ -147,8 +137,7 @@ func (s *Set) readEnvironment(environ []string) error {
 		if err != nil {
 			return setting.wrongAs(name, text, err)
 		}
-		setting.assign([]any{given})
-		setting.Source = name
+		setting.give(byVariable, name, given)
 	}
 	return nil
 }

@@ -36,6 +36,18 @@ func listNode(list []string) *yaml.Node {
 	return node
 }
 
+// textOf is a value on one line: the parts of a list with commas between them.
+func textOf(node *yaml.Node) string {
+	if node.Kind == yaml.ScalarNode {
+		return node.Value
+	}
+	var texts []string
+	for _, item := range node.Content {
+		texts = append(texts, textOf(item))
+	}
+	return strings.Join(texts, ",")
+}
+
 // printed is the value of a setting as others may see it.
 func (t *Setting) printed() *yaml.Node {
 	if t.hides() {

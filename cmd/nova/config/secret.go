@@ -34,26 +34,27 @@ func (s *Set) Secret(p *string, key, usage string) {
 	s.secrets = append(s.secrets, secret{p, &file, key})
 }
 
-// readSecrets reads the files of secrets. A line break at their end is not part of
-// the secret.
+// readSecrets reads the files of secrets. A secret and its file in one layer are a
+// mistake; else the upper layer counts. A line break at the end of a file is not part
+// of the secret.
 func (s *Set) readSecrets() error {
 	for _, secret := range s.secrets {
+		value, file := s.byKey[secret.key], s.byKey[secret.key+"-file"]
 		switch {
-		case *secret.file == "":
+		case *secret.file == "" || *secret.value != "" && value.layer > file.layer:
 			continue
-		case *secret.value != "":
-			return fmt.Errorf("%s and %s-file are both given; keep one", secret.key, secret.key)
+		case *secret.value != "" && value.layer == file.layer:
+			return fmt.Errorf("%s and %s are both given; keep one", value.Key, file.Key)
 		}
 		data, err := readBounded(*secret.file, maxSecret)
 		if err != nil {
-			return fmt.Errorf("%s-file: %w", secret.key, err)
+			return fmt.Errorf("%s: %w", file.Key, err)
 		}
 		data = bytes.TrimSuffix(bytes.TrimSuffix(data, []byte("\n")), []byte("\r"))
 		if len(data) == 0 {
-			return fmt.Errorf("%s-file: %s is empty", secret.key, *secret.file)
+			return fmt.Errorf("%s: %s is empty", file.Key, *secret.file)
 		}
-		*secret.value = string(data)
-		s.byKey[secret.key].Source = secret.key + "-file"
+		value.give(file.layer, file.Key, string(data))
 	}
 	return nil
 }

@@ -37,7 +37,24 @@ type Setting struct {
 	assign func(given []any)                  // replaces the value
 	node   func() *yaml.Node                  // the value as the file would say it
 	flags  []any                              // given as flags, parsed
-	flag   bool
+	def    string                             // the default, by textOf
+	layer  layer
+}
+
+// layer is where a value is from; a higher one counts before a lower one.
+type layer uint8
+
+const (
+	byDefault layer = iota
+	byFile
+	byVariable
+	byFlag
+)
+
+// give replaces the value.
+func (t *Setting) give(from layer, source string, values ...any) {
+	t.assign(values)
+	t.layer, t.Source = from, source
 }
 
 // defaultSource is the Source of a setting that nobody gave.
@@ -51,11 +68,8 @@ func New() *Set {
 // All returns the settings in their order.
 func (s *Set) All() []*Setting { return s.settings }
 
-// Given reports whether the setting has a value that is not the default.
-func (s *Set) Given(key string) bool {
-	setting := s.byKey[key]
-	return setting != nil && setting.Source != defaultSource
-}
+// Changed reports whether the value is not the default, wherever it is from.
+func (t *Setting) Changed() bool { return textOf(t.node()) != t.def }
 
 // Name returns how a person would give a setting: the flag and the key.
 func Name(key string) string { return "--" + flagName(key) }
@@ -74,7 +88,7 @@ func (s *Set) declare(setting *Setting) *Setting {
 	if s.byKey[setting.Key] != nil {
 		panic("config: key " + setting.Key + " is declared twice")
 	}
-	setting.Source = defaultSource
+	setting.Source, setting.def = defaultSource, textOf(setting.node())
 	s.settings = append(s.settings, setting)
 	s.byKey[setting.Key] = setting
 	for i, c := range setting.Key {

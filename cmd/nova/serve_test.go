@@ -1,0 +1,358 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/ignex/nova"
+	"github.com/ignex/nova/client"
+)
+
+const adminToken = "0123456789abcdef"
+
+// startServe runs nova serve with the tiny schema on a free port and returns its
+// address.
+func startServe(t *testing.T, args ...string) (*running, string) {
+	t.Helper()
+	schema := write(t, "tiny.json", tinySchema)
+	r := start(t, append([]string{"serve", "--addr", "127.0.0.1:0", "--schema", schema, "--admin-token", adminToken, "--drain", "2s"}, args...)...)
+	line := r.logged(t, "nova serve is up")
+	_, url, ok := strings.Cut(line, "url=")
+	url, _, _ = strings.Cut(url, "/ws ")
+	if !ok {
+		t.Fatalf("no address in %q", line)
+	}
+	return r, "http" + strings.TrimPrefix(url, "ws")
+}
+
+// logged waits for a line of standard error that holds a text.
+func (r *running) logged(t *testing.T, text string) string {
+	t.Helper()
+	for deadline := time.Now().Add(testTime); time.Now().Before(deadline); {
+		changed := r.stderr.next()
+		for line := range strings.Lines(r.stderr.String()) {
+			if strings.Contains(line, text) && strings.HasSuffix(line, "\n") {
+				return line
+			}
+		}
+		select {
+		case <-changed:
+		case code := <-r.code:
+			r.code <- code
+			t.Fatalf("exit %d, no line with %q in %s", code, text, r.stderr)
+		case <-time.After(time.Until(deadline)):
+		}
+	}
+	t.Fatalf("no line with %q in %s", text, r.stderr)
+	return ""
+}
+
+// dial connects a client with a token.
+func dial(t *testing.T, url, token string) (*client.Conn, error) {
+	t.Helper()
+	layout, err := loadLayout(write(t, "tiny.json", tinySchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := nova.SchemaOf(layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := client.Options{Schema: schema}
+	if token != "" {
+		options.Token = func(context.Context) (string, error) { return token, nil }
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	defer cancel()
+	conn, err := client.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+"/ws", options)
+	if err == nil {
+		t.Cleanup(func() { conn.Close(context.Background()) })
+	}
+	return conn, err
+}
+
+func TestServe(t *testing.T) {
+	serve, url := startServe(t, "--token", "client-token-here")
+	if code, body := fetch(t, url+"/health"); code != 200 || !strings.Contains(body, `"status":"ok"`) {
+		t.Errorf("health: %d %s", code, body)
+	}
+	for _, path := range []string{"/schema", "/metrics", "/api/publish"} {
+		if code, body := fetch(t, url+path); code != 401 && code != 405 {
+			t.Errorf("%s without a token: %d %s", path, code, body)
+		}
+	}
+	// The schema is fetched with the admin token; a client's own does not open it.
+	schema := write(t, "tiny.json", tinySchema)
+	sub := start(t, "sub", "--url", url, "--token", "client-token-here", "--schema", schema, "--topic", "t", "--count", "1", "--json")
+	got := runNova(t, "", "pub", "tick", `{"name":"a","n":1}`, "--topic", "t", "--url", url, "--token", adminToken)
+	if got.code != 0 || !strings.HasPrefix(got.stdout, "published 1 tick to topic t") {
+		t.Error(got)
+	}
+	if line := sub.line(t, "tick"); !strings.Contains(line, `"data":{"name":"a","n":1}`) {
+		t.Error(line)
+	}
+	fails(t, 1, []string{"pub", "tick", `{"name":"a","n":1}`, "--schema", schema, "--url", url, "--token", "client-token-here"}, "token")
+	fails(t, 1, []string{"sub", "--url", url, "--token", "client-token-here"}, "give the schema with --schema FILE")
+	fails(t, 1, []string{"sub", "--url", url, "--schema", schema, "--token", "wrong", "--count", "1"}, "token")
+	if got := runNova(t, "", "health", "--url", url); got.code != 0 || got.stdout != "ready\n" {
+		t.Error(got)
+	}
+	if code := serve.end(t); code != 0 {
+		t.Errorf("exit %d, %s", code, serve.stderr)
+	}
+	text := serve.stderr.String()
+	if strings.Contains(text, "client-token-here") || strings.Contains(text, adminToken) || strings.Contains(text, "everyone may connect") {
+		t.Errorf("log: %s", text)
+	}
+	fails(t, 1, []string{"health", "--url", url}, "no server at "+url)
+}
+
+// A file of settings stands behind variables and flags; paths in it are relative to
+// it, and a log survives a restart.
+func TestServeFromFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"tiny.json": tinySchema, "admin": adminToken + "\n",
+		"nova.yaml": `schema: tiny.json
+addr: 127.0.0.1:0
+admin: {token-file: admin}
+log-level: warn
+log-format: json
+filelog: {dir: log}
+topics:
+  - {pattern: "kept.>", log: true, log-policy: hold}
+  - {pattern: ">", size: 1}
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("NOVA_LOG_LEVEL", "info")
+	begin := func() (*running, string) {
+		r := start(t, "serve", "--config", filepath.Join(dir, "nova.yaml"), "--drain", "1s")
+		line := r.logged(t, "nova serve is up")
+		_, url, _ := strings.Cut(line, `"url":"ws`)
+		url, _, _ = strings.Cut(url, "/ws")
+		return r, "http" + url
+	}
+	r, url := begin()
+	for _, topic := range []string{"kept.x", "other"} {
+		for _, n := range []string{"1", "2"} {
+			if got := runNova(t, "", "pub", "tick", `{"name":"a","n":`+n+`}`, "--topic", topic, "--url", url, "--token", adminToken); got.code != 0 {
+				t.Fatal(got)
+			}
+		}
+	}
+	if !strings.Contains(r.logged(t, "everyone may connect"), `"level":"WARN"`) {
+		t.Error(r.stderr)
+	}
+	if got := runNova(t, "", "sub", "--url", url, "--token", adminToken, "--topic", "other", "--count", "1", "--json"); got.code != 0 || !strings.Contains(got.stdout, `"n":2`) {
+		t.Error(got)
+	}
+	if code := r.end(t); code != 0 {
+		t.Errorf("exit %d: %s", code, r.stderr)
+	}
+	r, url = begin()
+	got := runNova(t, "", "sub", "--url", url, "--token", adminToken, "--topic", "kept.x", "--count", "2", "--json")
+	if got.code != 0 || strings.Count(got.stdout, "\n") != 2 || !strings.Contains(got.stdout, `"n":1`) {
+		t.Error(got)
+	}
+	if code := r.end(t); code != 0 {
+		t.Errorf("exit %d: %s", code, r.stderr)
+	}
+}
+
+func TestServeJWT(t *testing.T) {
+	const secret = "a secret of more than thirty-two bytes"
+	_, url := startServe(t, "--jwt-secret-file", write(t, "secret", secret+"\n"), "--jwt-issuer", "me", "--jwt-topics-claim", "topics",
+		"--access-topics", "public.>,user.{user}.*", "--access-groups", "g")
+	token := func(claims jwt.MapClaims) string {
+		text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for name, bad := range map[string]string{
+		"none": "", "rubbish": "x", "issuer": token(jwt.MapClaims{"sub": "ann", "iss": "you"}),
+		"expired": token(jwt.MapClaims{"sub": "ann", "iss": "me", "exp": time.Now().Add(-time.Hour).Unix()}),
+	} {
+		if conn, err := dial(t, url, bad); err == nil {
+			conn.Close(t.Context())
+			t.Errorf("a token that is %s was let in", name)
+		} else if !strings.Contains(err.Error(), "authenticated") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	ann := write(t, "ann", token(jwt.MapClaims{"sub": "ann", "iss": "me", "exp": time.Now().Add(time.Hour).Unix()}))
+	schema := write(t, "tiny.json", tinySchema)
+	for topic, want := range map[string]bool{"public.news": true, "public": false, "user.ann.x": true, "user.ann.x.y": false, "user.bob.x": false, "user.{user}.x": false, "other": false} {
+		if got := runNova(t, "", "pub", "tick", `{"name":"a","n":1}`, "--topic", topic, "--url", url, "--token", adminToken); got.code != 0 {
+			t.Fatal(got)
+		}
+		got := runNova(t, "", "sub", "--topic", topic, "--count", "1", "--url", url, "--token-file", ann, "--schema", schema, "--json")
+		if in := got.code == 0 && strings.Contains(got.stdout, topic); in != want || !want && !strings.Contains(got.stderr, "is not for this client") {
+			t.Errorf("topic %s: %s", topic, got)
+		}
+	}
+}
+
+// certificate writes a self-signed certificate for 127.0.0.1 and returns its files.
+func certificate(t *testing.T, dir, name string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: serial, NotAfter: time.Now().Add(time.Hour), DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+func TestServeTLS(t *testing.T) {
+	cert, key := certificate(t, t.TempDir(), "one")
+	serve, url := startServe(t, "--tls-cert", cert, "--tls-key", key)
+	if !strings.HasPrefix(url, "https://127.0.0.1:") {
+		t.Fatalf("address %s", url)
+	}
+	if got := runNova(t, "", "health", "--url", url); got.code != 0 {
+		t.Error(got)
+	}
+	plain := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	resp, err := plain.Get(url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != 200 || resp.TLS.PeerCertificates[0].DNSNames[0] != "one" {
+		t.Errorf("%s %v", resp.Status, resp.TLS.PeerCertificates[0].DNSNames)
+	}
+	fails(t, 1, []string{"clients", "--url", url, "--token", adminToken}, "certificate")
+	if code := serve.end(t); code != 0 {
+		t.Errorf("exit %d: %s", code, serve.stderr)
+	}
+}
+
+func TestServeErrors(t *testing.T) {
+	schema := write(t, "tiny.json", tinySchema)
+	_, url := startServe(t)
+	serve := func(args ...string) []string {
+		return append([]string{"serve", "--addr", "127.0.0.1:0", "--schema", schema}, args...)
+	}
+	taken := strings.TrimPrefix(url, "http://")
+	fails(t, 1, []string{"serve", "--schema", schema, "--addr", taken}, "nova serve: address "+taken+" is in use")
+	fails(t, 2, []string{"serve", "--schema", schema, "--addr", "3000"}, `--addr "3000" is no address`)
+	fails(t, 2, []string{"serve"}, "no schema is given; write --schema FILE, NOVA_SCHEMA or schema in nova.yaml")
+	fails(t, 1, []string{"serve", "--schema", "x.json"}, "schema file x.json does not exist")
+	fails(t, 1, []string{"serve", "--schema", write(t, "bad.json", strings.Replace(tinySchema, `"number"`, `"numbr"`, 1))}, "bad.json:7:")
+	fails(t, 1, serve("--config", "x.yaml"), "nova serve: cannot read x.yaml (no such file or directory)")
+	fails(t, 2, serve("--config", write(t, "nova.yaml", "path: /ws\nlimits:\n  x: 1\n")), "nova.yaml:2: unknown key ")
+	fails(t, 2, serve("--config", write(t, "nova.yaml", "path: /ws\nheartbeat: soon\n")), `nova.yaml:2: heartbeat: "soon" is not right`)
+	fails(t, 2, serve("--max-conections", "1"), "unknown flag --max-conections; did you mean --max-connections?")
+	fails(t, 2, serve("--max-connections", "-1"), `--max-connections: "-1" is not right; write a whole number between 0 and`)
+	fails(t, 2, serve("now"), `unexpected argument "now"`)
+	fails(t, 2, serve("--path", "ws"), `path "ws" is no path of a URL`)
+	fails(t, 2, serve("--path", "/metrics"), `path "/metrics" is used already`)
+	fails(t, 2, serve("--tls-cert", "x"), "tls.cert and tls.key go together")
+	fails(t, 1, serve("--tls-cert", "x.pem", "--tls-key", schema), "x.pem: no such file or directory", "check tls.cert x.pem")
+	fails(t, 1, serve("--tls-cert", schema, "--tls-key", schema), "cannot use the certificate")
+	fails(t, 2, serve("--admin-token", "short"), "admin.token has 5 bytes; write at least 16")
+	fails(t, 2, serve("--admin-token", adminToken, "--token", adminToken), "admin.token and token are the same")
+	fails(t, 1, serve("--admin-token-file", "x"), "admin.token-file: cannot read x (no such file or directory)")
+	fails(t, 2, serve("--token", "a", "--token-file", schema), "token and token-file are both given")
+	fails(t, 2, serve("--token", "a", "--jwt-secret", "b"), "token and jwt exclude each other")
+	fails(t, 2, serve("--jwt-issuer", "a"), "jwt.issuer is given without a key")
+	fails(t, 2, serve("--jwt-secret", "short"), "jwt: ", "32")
+	fails(t, 2, serve("--jwt-key-set-url", "http://example.com/keys"), "must be https")
+	fails(t, 1, serve("--jwt-public-key-file", "x.pem"), "jwt.public-key-file: open x.pem: no such file or directory")
+	fails(t, 2, serve("--jwt-public-key-file", schema), "jwt: ", "PEM")
+	fails(t, 2, serve("--origins", "example.com"), `origins has "example.com"`)
+	fails(t, 2, serve("--access-topics", "a.>.b"), `access.topics: "a.>.b": ">" may only be the last part`)
+	fails(t, 2, serve("--access-groups", "user-{user}"), "are parts of their own")
+	fails(t, 2, serve("--topics", "[{pattern: 'a*'}]"), `topics: entry 1 (pattern "a*")`)
+	fails(t, 2, serve("--topics", "[{size: 1}]"), "the pattern is missing")
+	fails(t, 2, serve("--topics", "[{pattern: a, log: true}]"), "log needs a directory; set filelog.dir")
+	fails(t, 2, serve("--topics", "[{pattern: a, log-policy: hold}]"), "log-policy is for topics with log: true")
+	fails(t, 2, serve("--filelog-dir", t.TempDir(), "--topics", "[{pattern: a, log: true, ttl: 1m}]"), "ttl does not go with log")
+	fails(t, 2, serve("--filelog-max-bytes", "1KiB"), "filelog.max-bytes is too small")
+	fails(t, 1, serve("--filelog-dir", schema), "not a directory")
+	t.Setenv("NOVA_MAX_CONECTIONS", "1")
+	fails(t, 2, serve(), "unknown environment variable NOVA_MAX_CONECTIONS; did you mean NOVA_MAX_CONNECTIONS?")
+}
+
+func TestConfig(t *testing.T) {
+	file := write(t, "nova.yaml", "schema: tiny.json\nadmin: {token: 0123456789abcdef}\norigins: [https://a.example.com]\n")
+	t.Setenv("NOVA_MAX_CONNECTIONS", "5000")
+	got := runNova(t, "", "config", "--config", file, "--drain", "3s")
+	for _, want := range []string{"drain: 3s # flag --drain\n", "max-connections: 5000 # NOVA_MAX_CONNECTIONS\n", "origins: ['https://a.example.com'] # " + file + ":3\n",
+		"  token: '***' # " + file + ":2\n", "addr: :3000 # default\n", "  ttl: 1m # default\n"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%s lacks %q", got.stdout, want)
+		}
+	}
+	if got.code != 0 || strings.Contains(got.stdout, adminToken) {
+		t.Error(got)
+	}
+	if got := runNova(t, "", "config", "--config", file, "--json"); got.code != 0 || !strings.Contains(got.stdout, `"source": "NOVA_MAX_CONNECTIONS"`) || strings.Contains(got.stdout, adminToken) {
+		t.Error(got)
+	}
+	if got := runNova(t, "", "config", "--path", "ws"); got.code != 2 || !strings.HasPrefix(got.stderr, "nova config: ") {
+		t.Error(got)
+	}
+	// What is printed serves, but for the secrets.
+	printed := strings.Replace(got.stdout, "'***'", "another-admin-token", 1)
+	if again := runNova(t, "", "config", "--config", write(t, "again.yaml", printed)); again.code != 0 || !strings.Contains(again.stdout, "max-connections: 5000") {
+		t.Error(again)
+	}
+}
+
+func TestAccessRules(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name, user string
+		want                bool
+	}{
+		{"a", "a", "", true}, {"a", "a.b", "", false}, {"a.b", "a", "", false}, {"*", "a", "", true}, {"*", "a.b", "", false},
+		{">", "a.b.c", "", true}, {"a.>", "a", "", false}, {"a.>", "a.b.c", "", true}, {"a.*.c", "a.b.c", "", true}, {"a.*.c", "a.b.d", "", false},
+		{"u.{user}", "u.ann", "ann", true}, {"u.{user}", "u.ann", "bob", false}, {"u.{user}", "u.", "", false}, {"u.{user}", "u.{user}", "", false},
+		{"u.{user}.>", "u.ann.x", "ann", true}, {"u.{user}.>", "u.a.b.x", "a.b", false}, {"u.{user}", "u.a.b", "a.b", false}, {"u.{user}", "u.*", "*", true},
+		{"u.{user}", "u.ann", "*", false},
+	} {
+		if got := matches(strings.Split(c.pattern, "."), strings.Split(c.name, "."), c.user); got != c.want {
+			t.Errorf("pattern %s, name %s, user %q: %v", c.pattern, c.name, c.user, got)
+		}
+	}
+}
