@@ -4,9 +4,11 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -80,6 +82,7 @@ func TestBinary(t *testing.T) {
 	binary := buildBinary(t)
 	t.Run("signals", func(t *testing.T) { testSignals(t, binary) })
 	t.Run("second signal", func(t *testing.T) { testSecondSignal(t, binary) })
+	t.Run("hangup", func(t *testing.T) { testHangup(t, binary) })
 	t.Run("exit codes", func(t *testing.T) { testExitCodes(t, binary) })
 }
 
@@ -133,6 +136,44 @@ func testSecondSignal(t *testing.T, binary string) {
 		case <-again.C:
 			_ = p.Process.Signal(syscall.SIGTERM)
 		}
+	}
+}
+
+// SIGHUP brings a new certificate in, keeps the old one when the new one is broken,
+// and drops nobody.
+func testHangup(t *testing.T, binary string) {
+	dir := t.TempDir()
+	cert, key := certificateFiles(t, dir, "one")
+	p := startBinary(t, binary, "--tls-cert", cert, "--tls-key", key)
+	first, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	name := func(conn *tls.Conn) string { return conn.ConnectionState().PeerCertificates[0].DNSNames[0] }
+	certificateFiles(t, dir, "two")
+	for _, step := range []struct{ logs, name string }{{"certificate read again", "two"}, {"the certificate of before stays in use", "two"}} {
+		if err := p.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		p.line(t, step.logs)
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := name(conn); got != step.name {
+			t.Errorf("certificate %s, want %s", got, step.name)
+		}
+		conn.Close()
+		if err := os.WriteFile(key, []byte("broken"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := io.WriteString(first, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := http.ReadResponse(bufio.NewReader(first), nil); err != nil || resp.StatusCode != 200 || name(first) != "one" {
+		t.Errorf("the connection of before: %v %v", resp, err)
 	}
 }
 

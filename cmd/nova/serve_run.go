@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ignex/nova"
@@ -34,6 +35,8 @@ type service struct {
 	topics *filelog.Log
 	hub    *hub.Hub
 	srv    *server.Server
+
+	certificate *certificate // nil = plain
 }
 
 // run serves until ctx ends or the listener fails.
@@ -76,18 +79,6 @@ func (s *service) build(ctx context.Context) error {
 	if err != nil {
 		return &usageError{strings.NewReplacer("server: ", "", "Options.Origins", "origins").Replace(err.Error())}
 	}
-	return nil
-}
-
-func (s *service) loadTLS() error {
-	if s.cert == "" {
-		return nil
-	}
-	pair, err := tls.LoadX509KeyPair(s.cert, s.key)
-	if err != nil {
-		return fmt.Errorf("cannot use the certificate (%w); check tls.cert %s and tls.key %s", err, s.cert, s.key)
-	}
-	s.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	return nil
 }
 
@@ -175,6 +166,11 @@ func (s *service) serve(ctx context.Context, listener net.Listener) error {
 		}
 		failed <- web.Serve(listener)
 	}()
+	var tasks sync.WaitGroup
+	hangups, stop := context.WithCancel(ctx)
+	tasks.Go(func() { s.followHangups(hangups) })
+	defer tasks.Wait()
+	defer stop()
 	s.greet(listener)
 	select {
 	case err := <-failed:

@@ -213,8 +213,8 @@ func TestServeJWT(t *testing.T) {
 	}
 }
 
-// certificate writes a self-signed certificate for 127.0.0.1 and returns its files.
-func certificate(t *testing.T, dir, name string) (cert, key string) {
+// certificateFiles writes a self-signed certificate for 127.0.0.1 and returns its files.
+func certificateFiles(t *testing.T, dir, name string) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -243,7 +243,7 @@ func certificate(t *testing.T, dir, name string) (cert, key string) {
 }
 
 func TestServeTLS(t *testing.T) {
-	cert, key := certificate(t, t.TempDir(), "one")
+	cert, key := certificateFiles(t, t.TempDir(), "one")
 	serve, url := startServe(t, "--tls-cert", cert, "--tls-key", key)
 	if !strings.HasPrefix(url, "https://127.0.0.1:") {
 		t.Fatalf("address %s", url)
