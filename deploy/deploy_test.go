@@ -176,6 +176,73 @@ func TestCompose(t *testing.T) {
 	}
 }
 
+// The manifest is consistent in itself: mounts have volumes, the service finds the
+// pod and its port, and the variables are settings.
+func TestKubernetes(t *testing.T) {
+	type named struct{ Name string }
+	var service struct {
+		Spec struct {
+			Selector map[string]string
+			Ports    []struct{ TargetPort string }
+		}
+	}
+	var set struct {
+		Kind string
+		Spec struct {
+			Replicas int
+			Template struct {
+				Metadata struct{ Labels map[string]string }
+				Spec     struct {
+					Containers []struct {
+						Env                           []struct{ Name, Value string }
+						Ports                         []named
+						VolumeMounts                  []named
+						LivenessProbe, ReadinessProbe struct {
+							HTTPGet struct{ Path, Port string } `yaml:"httpget"`
+						}
+					}
+					Volumes []named
+				}
+			}
+			VolumeClaimTemplates []struct{ Metadata named }
+		}
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(lowerFirst.ReplaceAllStringFunc(text(t, "kubernetes.yaml"), strings.ToLower)))
+	for _, into := range []any{&service, &set} {
+		if err := decoder.Decode(into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod := set.Spec.Template.Spec
+	container := pod.Containers[0]
+	if set.Spec.Replicas != 1 || fmt.Sprint(service.Spec.Selector) != fmt.Sprint(set.Spec.Template.Metadata.Labels) || service.Spec.Ports[0].TargetPort != container.Ports[0].Name {
+		t.Errorf("service %+v, pod %+v", service, set)
+	}
+	volumes := pod.Volumes
+	for _, claim := range set.Spec.VolumeClaimTemplates {
+		volumes = append(volumes, claim.Metadata)
+	}
+	for _, mount := range container.VolumeMounts {
+		if !slices.Contains(volumes, mount) {
+			t.Errorf("no volume for %s", mount.Name)
+		}
+	}
+	if container.LivenessProbe.HTTPGet.Path != "/healthz" || container.ReadinessProbe.HTTPGet.Path != "/readyz" {
+		t.Errorf("probes %+v", container)
+	}
+	known := run(t, buildNova(t), "config", "--config", filepath.Join(settings(t), "nova.yaml"), "--json")
+	for _, env := range container.Env {
+		key := strings.ToLower(strings.TrimPrefix(env.Name, "NOVA_"))
+		pattern := regexp.MustCompile(`"key": "` + strings.ReplaceAll(key, "_", "[.-]") + `"`)
+		if strings.HasPrefix(env.Name, "NOVA_") && !pattern.MatchString(known) {
+			t.Errorf("%s is no setting", env.Name)
+		}
+	}
+}
+
+// lowerFirst finds the names of YAML, which package yaml expects in lower case.
+var lowerFirst = regexp.MustCompile(`(?m)^[ -]*[a-zA-Z]+:`)
+
 func TestKernelSettings(t *testing.T) {
 	line := regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_-]+)+ = \d+( \d+)*$`)
 	for l := range strings.Lines(text(t, "sysctl.conf")) {

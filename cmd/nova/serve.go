@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -180,9 +181,10 @@ func (o *serveOptions) checkRules() error {
 }
 
 // logger writes to the standard error of the command.
-func (o *serveOptions) logger(to interface{ Write([]byte) (int, error) }) *slog.Logger {
-	options := &slog.HandlerOptions{Level: slog.Level(4*o.logLevel - 4)}
-	if o.logFormat == 1 {
+func (o *serveOptions) logger(to io.Writer) *slog.Logger {
+	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} // as log-level has them
+	options := &slog.HandlerOptions{Level: levels[o.logLevel]}
+	if o.logFormat == jsonLog {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}
 	return slog.New(slog.NewTextHandler(to, options))

@@ -46,6 +46,9 @@ type logSettings struct {
 	filelog.Options
 }
 
+// jsonLog is the place of json in log-format.
+const jsonLog = 1
+
 // Bounds of settings that have no natural one.
 const (
 	day     = 24 * time.Hour

@@ -93,11 +93,14 @@ func showDuration(d time.Duration) string {
 	return text
 }
 
-// units of sizes, largest first; those of 1000 are read, never written.
-var units = []struct {
+// unit of sizes.
+type unit struct {
 	name  string
 	bytes int64
-}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}}
+}
+
+// units are those that are read, largest first; those of 1000 are never written.
+var units = []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}}
 
 // Size declares a number of bytes, of at least least.
 func Size[T int | int64](s *Set, p *T, key string, least, most T, usage string) {
@@ -116,14 +119,9 @@ func Size[T int | int64](s *Set, p *T, key string, least, most T, usage string) 
 func parseSize(text string) (int64, error) {
 	wrong := errors.New("write a number of bytes, such as 65536, 64KiB or 1GiB")
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-	unit, factor := text[len(digits):], int64(1)
-	if unit != "" {
-		i := slices.IndexFunc(units, func(u struct {
-			name  string
-			bytes int64
-		}) bool {
-			return strings.EqualFold(u.name, unit)
-		})
+	suffix, factor := text[len(digits):], int64(1)
+	if suffix != "" {
+		i := slices.IndexFunc(units, func(u unit) bool { return strings.EqualFold(u.name, suffix) })
 		if i < 0 {
 			return 0, wrong
 		}

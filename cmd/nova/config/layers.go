@@ -70,7 +70,7 @@ func (f flagValue) Type() string { return f.setting.kind }
 func (f flagValue) Set(text string) error {
 	given, err := f.setting.parse(text)
 	if err != nil {
-		return f.setting.wrongAs(Name(f.setting.Key), text, err)
+		return f.setting.wrongAs("--"+flagName(f.setting.Key), text, err)
 	}
 	f.setting.flags = append(f.setting.flags, given)
 	return nil
@@ -101,7 +101,7 @@ func (s *Set) Load(path string, optional bool, environ []string) error {
 	}
 	for _, setting := range s.settings {
 		if len(setting.flags) > 0 {
-			setting.give(byFlag, "flag "+Name(setting.Key), setting.flags...)
+			setting.give(byFlag, "flag --"+flagName(setting.Key), setting.flags...)
 		}
 	}
 	return s.readSecrets()

@@ -71,9 +71,6 @@ func (s *Set) All() []*Setting { return s.settings }
 // Changed reports whether the value is not the default, wherever it is from.
 func (t *Setting) Changed() bool { return textOf(t.node()) != t.def }
 
-// Name returns how a person would give a setting: the flag and the key.
-func Name(key string) string { return "--" + flagName(key) }
-
 func flagName(key string) string { return strings.ReplaceAll(key, ".", "-") }
 
 func envName(key string) string {
