@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -57,11 +58,38 @@ func run(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// buildNova builds the command.
+// built is the command, built once for all tests.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "nova-deploy")
+	if err != nil {
+		return "", err
+	}
+	builtIn = dir
+	binary := filepath.Join(dir, "nova")
+	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/nova").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return binary, nil
+})
+
+// builtIn is the directory of the command, "" before it is built.
+var builtIn string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn) // a temporary directory
+	}
+	os.Exit(code)
+}
+
+// buildNova returns the command.
 func buildNova(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "nova")
-	run(t, "go", "build", "-o", binary, "../cmd/nova")
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return binary
 }
 

@@ -14,14 +14,7 @@ import (
 // postAdmin sends a body to a route of the rig.
 func (r *rig) postAdmin(path, token, body string) (int, string) {
 	r.t.Helper()
-	req, err := http.NewRequest(http.MethodPost, r.web.URL+path, strings.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := r.web.Client().Do(req)
+	resp, err := r.web.Client().Do(r.adminRequest(path, token, "application/json", body))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -33,6 +26,19 @@ func (r *rig) postAdmin(path, token, body string) (int, string) {
 	return resp.StatusCode, strings.TrimSpace(string(text))
 }
 
+func (r *rig) adminRequest(path, token, kind, body string) *http.Request {
+	r.t.Helper()
+	req, err := http.NewRequest(http.MethodPost, r.web.URL+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", kind)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return req
+}
+
 func TestDisconnectRoute(t *testing.T) {
 	byHeader := func(_ context.Context, c server.Credentials) (server.Identity, error) {
 		return server.Identity{ClientID: c.Request.URL.Query().Get("id"), UserID: c.Request.URL.Query().Get("user")}, nil
@@ -42,6 +48,7 @@ func TestDisconnectRoute(t *testing.T) {
 	one := r.join("?id=one&user=ann", "")
 	two := r.join("?id=two&user=bob", "")
 	three := r.join("?id=three&user=bob", "")
+	eventually(t, "all are admitted", func() bool { return r.hub.Len() == 3 })
 	for _, c := range []struct {
 		token, body string
 		status      int
@@ -73,6 +80,11 @@ func TestDisconnectRoute(t *testing.T) {
 	two.expectEnd(4403, "disconnected")
 	three.expectEnd(4403, "disconnected")
 	eventually(t, "all sessions have ended", func() bool { return r.hub.Len() == 0 })
+	if resp, err := r.web.Client().Do(r.adminRequest(path, "root", "text/plain", `{"user":"bob"}`)); err != nil || resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("a form of another site: %v %v", resp, err)
+	} else {
+		resp.Body.Close()
+	}
 	if status, _ := r.get(path, "root"); status != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d", status)
 	}

@@ -14,7 +14,7 @@ func (s *Server) Routes() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /metrics", s.Admin(s.serveMetrics))
-	mux.HandleFunc("POST /api/disconnect", s.Admin(s.serveDisconnect))
+	mux.HandleFunc("/api/disconnect", s.Admin(s.serveDisconnect))
 	return mux
 }
 
