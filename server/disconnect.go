@@ -13,9 +13,6 @@ import (
 // maxDisconnect bounds the body of a disconnect, in bytes.
 const maxDisconnect = 4 << 10
 
-// maxReason is what a WebSocket close frame has room for (RFC 6455, section 5.5).
-const maxReason = 123
-
 // disconnectCode is what clients are closed with when the request does not say: they
 // do not come back by themselves.
 const disconnectCode = 4403
@@ -44,9 +41,14 @@ func (s *Server) serveDisconnect(w http.ResponseWriter, r *http.Request) {
 		answer(w, bad)
 		return
 	}
+	n, err := s.disconnect(q)
+	if err != nil {
+		answer(w, refuse(nova.CodeOf(err), "", "%s", messageOf(err)))
+		return
+	}
 	answer(w, struct {
 		Disconnected int `json:"disconnected"`
-	}{s.disconnect(q)})
+	}{n})
 }
 
 // needJSON refuses what is no POST of JSON. Naming the type keeps other sites' pages
@@ -64,18 +66,15 @@ func needJSON(w http.ResponseWriter, r *http.Request) *publishError {
 	return nil
 }
 
-func (s *Server) disconnect(q disconnectRequest) int {
-	clients := s.hub.ClientsOf(q.user)
-	if q.client != "" {
-		clients = nil
-		if c := s.hub.Client(q.client); c != nil {
-			clients = append(clients, c)
-		}
+func (s *Server) disconnect(q disconnectRequest) (int, error) {
+	if q.user != "" {
+		return s.hub.DisconnectUser(q.user, q.code, q.reason)
 	}
-	for _, c := range clients {
-		c.Disconnect(q.code, q.reason)
+	found, err := s.hub.Disconnect(q.client, q.code, q.reason)
+	if err != nil || !found {
+		return 0, err
 	}
-	return len(clients)
+	return 1, nil
 }
 
 func readDisconnect(body []byte) (disconnectRequest, *publishError) {
@@ -93,31 +92,15 @@ func readDisconnect(body []byte) (disconnectRequest, *publishError) {
 		}
 	}
 	if v, ok := members["code"]; ok {
-		if err := json.Unmarshal(v, &q.code); err != nil || !mayClose(q.code) {
-			return q, refuse(nova.Invalid, "/code", "write a close code: 1000, 1001, 1008, 1012, 1013, or 4001 to 4999")
+		if err := json.Unmarshal(v, &q.code); err != nil || q.code == 0 {
+			return q, refuse(nova.Invalid, "/code", "write a WebSocket close code")
 		}
 	}
-	switch {
-	case (q.client == "") == (q.user == ""):
+	if (q.client == "") == (q.user == "") {
 		return q, refuse(nova.Invalid, "", `write exactly one of "client" and "user", not empty`)
-	case len(q.reason) > maxReason:
-		return q, refuse(nova.Invalid, "/reason", "the reason has %d bytes; at most %d are sent", len(q.reason), maxReason)
-	case !utf8.ValidString(q.reason):
+	}
+	if !utf8.ValidString(q.reason) {
 		return q, refuse(nova.Invalid, "/reason", "the reason is not UTF-8")
 	}
-	if q.reason == "" {
-		q.reason = "disconnected"
-	}
 	return q, nil
-}
-
-// mayClose reports whether an operator may close a client with that code: one that
-// clients know what to do with, and that says nothing untrue about the protocol.
-// 4000 is the client's own.
-func mayClose(code int) bool {
-	switch code {
-	case 1000, 1001, 1008, 1012, 1013:
-		return true
-	}
-	return code > 4000 && code < 5000
 }

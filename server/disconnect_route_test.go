@@ -63,9 +63,9 @@ func TestDisconnectRoute(t *testing.T) {
 		{"root", `{"client":""}`, 400, "write exactly one of"},
 		{"root", `{"client":1}`, 400, `"pointer":"/client"`},
 		{"root", `{"clinet":"one"}`, 400, "unknown property"},
-		{"root", `{"client":"one","code":1006}`, 400, `"pointer":"/code"`},
+		{"root", `{"client":"one","code":1006}`, 400, "close code 1006 cannot be sent"},
 		{"root", `{"client":"one","code":"x"}`, 400, `"pointer":"/code"`},
-		{"root", `{"client":"one","reason":"` + strings.Repeat("x", 124) + `"}`, 400, "at most 123"},
+		{"root", `{"client":"one","reason":"` + strings.Repeat("x", 124) + `"}`, 400, "a close frame takes 123"},
 		{"root", `{"client":"` + strings.Repeat("x", 5000) + `"}`, 400, "longer than 4096 bytes"},
 		{"root", `{"client":"nobody"}`, 200, `{"disconnected":0}`},
 		{"root", `{"user":"nobody"}`, 200, `{"disconnected":0}`},
@@ -77,8 +77,8 @@ func TestDisconnectRoute(t *testing.T) {
 		}
 	}
 	one.expectEnd(4001, "enough")
-	two.expectEnd(4403, "disconnected")
-	three.expectEnd(4403, "disconnected")
+	two.expectEnd(4403, "closed by server")
+	three.expectEnd(4403, "closed by server")
 	eventually(t, "all sessions have ended", func() bool { return r.hub.Len() == 0 })
 	if resp, err := r.web.Client().Do(r.adminRequest(path, "root", "text/plain", `{"user":"bob"}`)); err != nil || resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("a form of another site: %v %v", resp, err)

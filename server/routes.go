@@ -7,13 +7,16 @@ import (
 )
 
 // Routes returns everything but the upgrade: /health, /healthz and /readyz for
-// all, /metrics and /api/disconnect for administrators.
+// all; /clients, /metrics and /schema for administrators (see Admin), which answer GET
+// and HEAD only, and /api/disconnect, which takes a POST.
 func (s *Server) Routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", s.health)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
-	mux.HandleFunc("GET /readyz", s.ready)
-	mux.HandleFunc("GET /metrics", s.Admin(s.serveMetrics))
+	mux.HandleFunc("/health", reading(s.health))
+	mux.HandleFunc("/healthz", reading(func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, http.StatusOK, "ok") }))
+	mux.HandleFunc("/readyz", reading(s.ready))
+	mux.HandleFunc("/clients", s.Admin(reading(s.serveClients)))
+	mux.HandleFunc("/metrics", s.Admin(reading(s.serveMetrics)))
+	mux.HandleFunc("/schema", s.Admin(reading(s.serveSchema)))
 	mux.HandleFunc("/api/disconnect", s.Admin(s.serveDisconnect))
 	return mux
 }

@@ -152,7 +152,7 @@ func testHangup(t *testing.T, binary string) {
 	defer first.Close()
 	name := func(conn *tls.Conn) string { return conn.ConnectionState().PeerCertificates[0].DNSNames[0] }
 	certificateFiles(t, dir, "two")
-	for _, step := range []struct{ logs, name string }{{"certificate read again", "two"}, {"the certificate of before stays in use", "two"}} {
+	for _, step := range []struct{ logs, name string }{{"certificate loaded", "two"}, {"the certificate of before stays in use", "two"}} {
 		if err := p.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func newDemo() *cobra.Command {
 		Use:   "demo",
 		Short: "Serve a live feed and a page that shows it",
 		Long: `demo serves a WebSocket at /ws, a page at /, the schema at /schema, the state at
-/health and the HTTP API at /api/publish (from this machine only). Without --schema it
+/health, and for this machine only the HTTP API at /api and the clients at /clients. Without --schema it
 is a market: quotes and trades on topic equities, a portfolio every second to everyone,
 and chat rooms. With --schema and --feed it replays a file of events (NDJSON or CSV) as
 fast as their time or ts field says, times --speed; 0 is as fast as possible.`,

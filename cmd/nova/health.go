@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,15 +62,14 @@ func (o *healthOptions) run(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	defer resp.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // only shown
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s is not ready: %s (%s)", o.server.url, oneLine(text), resp.Status)
+		var answer struct{ Status string }
+		_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<10)).Decode(&answer) // a proxy may answer otherwise
+		return fmt.Errorf("%s is not ready: %s %s", o.server.url, resp.Status, answer.Status)
 	}
 	_, err = fmt.Fprintln(stdout, "ready")
 	return err
 }
-
-func oneLine(text []byte) string { return strings.Join(strings.Fields(string(text)), " ") }
 
 // onThisMachine reports whether an address is a loopback one.
 func onThisMachine(address string) bool {

@@ -117,14 +117,14 @@ func TestHealth(t *testing.T) {
 		if r.URL.Path != "/readyz" || r.Header.Get("Authorization") != "" {
 			return 500, "?"
 		}
-		return status, "draining\n"
+		return status, `{"status":"draining"}`
 	})
 	t.Setenv("NOVA_TOKEN", "secret")
 	if got := runNova(t, "", "health", "--url", url); got.code != 0 || got.stdout != "ready\n" {
 		t.Error(got)
 	}
 	status = 503
-	fails(t, 1, []string{"health", "--url", url}, "is not ready: draining (503 Service Unavailable)")
+	fails(t, 1, []string{"health", "--url", url}, "is not ready: 503 Service Unavailable draining")
 	fails(t, 2, []string{"health", "--timeout", "0s"}, "--timeout 0s is out of range")
 	hung := make(chan struct{})
 	slow := fakeAdmin(t, func(*http.Request, string) (int, string) { <-hung; return 200, "" })

@@ -56,7 +56,7 @@ flag, a variable (--tls-cert: NOVA_TLS_CERT) and a name in nova.yaml (cert in th
 section tls), and counts in this order. nova config shows what holds, and from where.
 
 SIGTERM and Ctrl-C send the clients away and end within --drain, a second one ends at
-once. SIGHUP reads the certificate again.`,
+once. A certificate is read again when its files change, and on SIGHUP.`,
 		Example: `  nova serve --schema schema.json --admin-token-file admin.token
   nova serve --config /etc/nova/nova.yaml
   NOVA_JWT_KEY_SET_URL=https://login.example.com/jwks.json nova serve --schema schema.json`,

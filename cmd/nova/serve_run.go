@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +35,7 @@ type service struct {
 	hub    *hub.Hub
 	srv    *server.Server
 
-	certificate *certificate // nil = plain
+	certificate *server.Certificate // nil = plain
 }
 
 // run serves until ctx ends or the listener fails.
@@ -142,10 +141,6 @@ func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(s.path, s.srv)
 	mux.Handle("/", s.srv.Routes())
-	mux.HandleFunc("GET /schema", s.srv.Admin(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(s.schema.Layout()) // the client is gone: nobody to tell
-	}))
 	if token := s.server.AdminToken; token != "" {
 		mux.Handle("/api/publish", server.PublishHandler(s.hub, s.schema.Layout(), server.PublishOptions{Token: token, Logger: s.logger}))
 	}

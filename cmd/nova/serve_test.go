@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -108,6 +109,7 @@ func TestServe(t *testing.T) {
 		t.Error(line)
 	}
 	fails(t, 1, []string{"pub", "tick", `{"name":"a","n":1}`, "--schema", schema, "--url", url, "--token", "client-token-here"}, "token")
+	fails(t, 1, []string{"clients", "--url", url, "--token", "client-token-here"}, "does not take this token")
 	fails(t, 1, []string{"sub", "--url", url, "--token", "client-token-here"}, "give the schema with --schema FILE")
 	fails(t, 1, []string{"sub", "--url", url, "--schema", schema, "--token", "wrong", "--count", "1"}, "token")
 	if got := runNova(t, "", "health", "--url", url); got.code != 0 || got.stdout != "ready\n" {
@@ -121,6 +123,43 @@ func TestServe(t *testing.T) {
 		t.Errorf("log: %s", text)
 	}
 	fails(t, 1, []string{"health", "--url", url}, "no server at "+url)
+}
+
+// An operator sees a client, ends its session, and sees it no more.
+func TestServeOperated(t *testing.T) {
+	_, url := startServe(t)
+	conn, err := dial(t, url, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan struct{})
+	var once sync.Once
+	off := conn.OnStatus(func(s client.Status) {
+		if s.State == client.Closed {
+			once.Do(func() { close(closed) })
+		}
+	})
+	defer off()
+	t.Setenv("NOVA_ADMIN_TOKEN", adminToken)
+	id := conn.ClientID()
+	if got := runNova(t, "", "clients", id, "--url", url); got.code != 0 || !strings.Contains(got.stdout, "state   connected\n") {
+		t.Error(got)
+	}
+	if got := runNova(t, "", "clients", "--url", url); got.code != 0 || !strings.Contains(got.stdout, "127.0.0.1") || !strings.HasSuffix(got.stdout, "1 client, 1 connected\n") {
+		t.Error(got)
+	}
+	if got := runNova(t, "", "disconnect", id, "--url", url); got.code != 0 || got.stdout != "1 session ended\n" {
+		t.Error(got)
+	}
+	select {
+	case <-closed:
+	case <-time.After(testTime):
+		t.Error("the client was not closed")
+	}
+	fails(t, 1, []string{"clients", id, "--url", url}, "there is no client")
+	fails(t, 1, []string{"disconnect", id, "--url", url}, "there is no client")
+	fails(t, 1, []string{"disconnect", "--user", "ann", "--url", url}, `user "ann" has no session`)
+	fails(t, 1, []string{"disconnect", id, "--code", "1006", "--url", url}, "close code 1006 cannot be sent")
 }
 
 // A file of settings stands behind variables and flags; paths in it are relative to
@@ -288,7 +327,7 @@ func TestServeErrors(t *testing.T) {
 	fails(t, 2, serve("--path", "ws"), `path "ws" is no path of a URL`)
 	fails(t, 2, serve("--path", "/metrics"), `path "/metrics" is used already`)
 	fails(t, 2, serve("--tls-cert", "x"), "tls.cert and tls.key go together")
-	fails(t, 1, serve("--tls-cert", "x.pem", "--tls-key", schema), "x.pem: no such file or directory", "check tls.cert x.pem")
+	fails(t, 1, serve("--tls-cert", "x.pem", "--tls-key", schema), "x.pem: no such file or directory", "check tls.cert")
 	fails(t, 1, serve("--tls-cert", schema, "--tls-key", schema), "cannot use the certificate")
 	fails(t, 2, serve("--admin-token", "short"), "admin.token has 5 bytes; write at least 16")
 	fails(t, 2, serve("--admin-token", adminToken, "--token", adminToken), "admin.token and token are the same")

@@ -6,39 +6,22 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
+
+	"github.com/ignex/nova/server"
 )
 
-// certificate is the one in the files of tls.cert and tls.key, as it was read last.
-type certificate struct {
-	certFile, keyFile string
-	current           atomic.Pointer[tls.Certificate]
-}
-
-func (c *certificate) reload() error {
-	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
-	if err != nil {
-		return fmt.Errorf("cannot use the certificate (%w); check tls.cert %s and tls.key %s", err, c.certFile, c.keyFile)
-	}
-	c.current.Store(&pair)
-	return nil
-}
-
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	return c.current.Load(), nil
-}
-
-// loadTLS reads the certificate; without one the server speaks plain.
+// loadTLS reads the certificate; without one the server speaks plain. It is read
+// again when its files change.
 func (s *service) loadTLS() error {
 	if s.cert == "" {
 		return nil
 	}
-	s.certificate = &certificate{certFile: s.cert, keyFile: s.key}
-	if err := s.certificate.reload(); err != nil {
-		return err
+	var err error
+	if s.certificate, err = server.LoadCertificate(s.cert, s.key, server.CertificateOptions{Logger: s.logger}); err != nil {
+		return fmt.Errorf("cannot use the %w; check tls.cert and tls.key", err)
 	}
-	s.tls = &tls.Config{GetCertificate: s.certificate.get, MinVersion: tls.VersionTLS12}
+	s.tls = &tls.Config{GetCertificate: s.certificate.GetCertificate, MinVersion: tls.VersionTLS12}
 	return nil
 }
 
@@ -54,15 +37,10 @@ func (s *service) followHangups(ctx context.Context) {
 			return
 		case <-hangups:
 		}
-		switch {
-		case s.certificate == nil:
+		if s.certificate == nil {
 			s.logger.Info("SIGHUP: there is no certificate to read again; other settings need a restart")
-		default:
-			if err := s.certificate.reload(); err != nil {
-				s.logger.Error("SIGHUP: the certificate of before stays in use", "error", err)
-				continue
-			}
-			s.logger.Info("SIGHUP: certificate read again")
+		} else if err := s.certificate.Reload(); err != nil {
+			s.logger.Error("SIGHUP: the certificate of before stays in use", "error", err)
 		}
 	}
 }

@@ -111,6 +111,7 @@ func TestNothingHeavyIsLinked(t *testing.T) {
 	forbidden := append([]string{
 		"github.com/nats-io/", "github.com/redis/", "github.com/go-redis/", "github.com/prometheus/", "go.opentelemetry.io/",
 		"github.com/google/flatbuffers", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/google/go-cmp",
+		module + "/prommetrics", module + "/oteltrace",
 		"github.com/stretchr/", "github.com/gorilla/", "github.com/coder/", "github.com/lxzan/",
 		"testing", "net/http/httptest", module + "/internal/golden", module + "/internal/leak", module + "/internal/wstest",
 	}, ofCommand...)
