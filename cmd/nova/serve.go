@@ -119,6 +119,10 @@ func (o *serveOptions) check() error {
 		return usagef("path %q is used already; choose another, such as /ws", o.path)
 	case o.log.MaxBytes > 0 && o.log.MaxBytes < leastLog:
 		return usagef("filelog.max-bytes is too small; write 1MiB or more, or 0 for no limit")
+	case o.server.MaxPartialBytes < int64(o.server.MaxMessageSize):
+		return usagef("max-partial-bytes is smaller than max-message-size; no such message could come in")
+	case o.server.RateLimit.MessagesPerSecond == 0 && o.server.RateLimit.Burst > 0:
+		return usagef("rate-limit.burst goes with rate-limit.messages; give both")
 	case (o.cert == "") != (o.key == ""):
 		return usagef("tls.cert and tls.key go together; give both or none")
 	}

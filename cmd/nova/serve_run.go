@@ -126,6 +126,12 @@ func (s *service) serverOptions() server.Options {
 	if o.AcceptRate == 0 {
 		o.AcceptRate = -1
 	}
+	switch r := &o.RateLimit; {
+	case r.MessagesPerSecond == 0 && r.PerUser == 0 && r.PerIP == 0:
+		*r = server.RateLimit{} // off, whatever burst and policy say
+	case r.MessagesPerSecond == 0:
+		r.MessagesPerSecond = -1
+	}
 	if o.MaxUndecodable == 0 {
 		o.MaxUndecodable = -1
 	}

@@ -111,10 +111,18 @@ func (o *serveSettings) declareLimits(s *config.Set) {
 	s.Rate(&v.AcceptRate, "accept-rate", "new connections a second; 0 = no limit")
 	s.Int(&v.AcceptBurst, "accept-burst", 1, 100*million, "new connections at once")
 	config.Size(s, &v.MaxMessageSize, "max-message-size", 1, 1<<30, "size of a message from a client")
+	v.MaxPartialBytes = 64 << 20
+	config.Size(s, &v.MaxPartialBytes, "max-partial-bytes", 1, 64*tebi, "size of messages that have come in part, of all clients")
 	s.Int(&v.MaxUndecodable, "max-undecodable", 0, million, "malformed frames after which a client is closed; 0 = no limit")
 	s.Duration(&v.HandshakeTimeout, "handshake-timeout", time.Millisecond, time.Hour, "time for the first frames of a client")
 	s.Duration(&v.Heartbeat, "heartbeat", 0, day, "silence after which a client is pinged; 0 = never")
 	s.Duration(&v.WriteStall, "write-stall", time.Millisecond, day, "time after which a client that takes nothing is closed")
+	r := &v.RateLimit
+	s.Rate(&r.MessagesPerSecond, "rate-limit.messages", "messages a second of one connection; 0 = no limit")
+	s.Int(&r.Burst, "rate-limit.burst", 0, 100*million, "messages at once; 0 = those of one second")
+	s.Rate(&r.PerUser, "rate-limit.per-user", "messages a second of one user; 0 = no limit")
+	s.Rate(&r.PerIP, "rate-limit.per-ip", "messages a second of one address; 0 = no limit")
+	config.Choice(s, &r.Policy, "rate-limit.policy", "what comes too early waits, is dropped, or closes the connection", "delay", "drop", "close")
 	h := &o.hub
 	h.MaxTopicsPerClient, h.MaxNameLength = 128, 255
 	s.Int(&h.MaxTopicsPerClient, "max-topics-per-client", 1, million, "topics, and groups, that a client may be in")
