@@ -150,6 +150,8 @@ func (o *serveOptions) checkTokens() error {
 		return usagef("admin.token has %d bytes; write at least %d, such as openssl rand -hex 32 makes", len(o.server.AdminToken), leastToken)
 	case o.server.AdminToken != "" && o.server.AdminToken == o.server.Token:
 		return usagef("admin.token and token are the same: every client could publish; choose two")
+	case o.server.LateAuth > 0 && o.server.Token == "" && !o.jwt.given():
+		return usagef("late-auth needs a token to wait for; set token or jwt")
 	case o.server.Token != "" && o.jwt.given():
 		return usagef("token and jwt exclude each other: a client brings one token; keep one of them")
 	case !o.jwt.given():

@@ -49,8 +49,18 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// authorizer returns the hook for a list, nil when there is none.
-func authorizer(what string, patterns []string) func(context.Context, *nova.Client, string) error {
+// granted is what a token itself names, in the meta of a client.
+type granted struct {
+	Topics []string `json:"topics,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+}
+
+// grantedKey is its place there.
+const grantedKey = "granted"
+
+// authorizer returns the hook for a list, nil when there is none. What the token
+// names is let in, too.
+func authorizer(what string, patterns []string, named func(granted) []string) func(context.Context, *nova.Client, string) error {
 	if len(patterns) == 0 {
 		return nil
 	}
@@ -61,6 +71,9 @@ func authorizer(what string, patterns []string) func(context.Context, *nova.Clie
 	return func(_ context.Context, client *nova.Client, name string) error {
 		parts, user := strings.Split(name, "."), client.User()
 		if slices.ContainsFunc(split, func(p []string) bool { return matches(p, parts, user) }) {
+			return nil
+		}
+		if token, ok := client.Meta()[grantedKey].(granted); ok && slices.Contains(named(token), name) {
 			return nil
 		}
 		return nova.Errorf(nova.Denied, "%s %q is not for this client", what, name)

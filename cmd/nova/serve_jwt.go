@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ignex/nova/jwtauth"
+	"github.com/ignex/nova/server"
 )
 
 // given reports whether tokens are asked for.
@@ -55,4 +56,20 @@ func (j *jwtSettings) open(ctx context.Context, logger *slog.Logger) (*jwtauth.A
 		}
 	}
 	return auth, nil
+}
+
+// authenticate says who a token is for, and keeps with the client what the token
+// lets it into besides access.topics and access.groups.
+func (s *service) authenticate(ctx context.Context, c server.Credentials) (server.Identity, error) {
+	id, err := s.auth.Authenticate(ctx, c)
+	if err != nil {
+		return server.Identity{}, err
+	}
+	if len(id.Topics) > 0 || len(id.Groups) > 0 {
+		if id.Meta == nil {
+			id.Meta = map[string]any{}
+		}
+		id.Meta[grantedKey] = granted{id.Topics, id.Groups}
+	}
+	return id, nil
 }

@@ -76,7 +76,7 @@ func (s *service) build(ctx context.Context) error {
 	}
 	s.srv, err = server.New(s.hub, s.serverOptions())
 	if err != nil {
-		return &usageError{strings.NewReplacer("server: ", "", "Options.Origins", "origins").Replace(err.Error())}
+		return &usageError{strings.NewReplacer("server: ", "", "Options.Origins", "origins", "Options.TrustedProxies", "trusted-proxies").Replace(err.Error())}
 	}
 	return nil
 }
@@ -106,8 +106,8 @@ func (s *service) hubOptions() hub.Options {
 	if s.topics != nil {
 		o.Log = s.topics
 	}
-	o.AuthorizeTopic = authorizer("topic", s.access.topics)
-	o.AuthorizeGroup = authorizer("group", s.access.groups)
+	o.AuthorizeTopic = authorizer("topic", s.access.topics, func(g granted) []string { return g.Topics })
+	o.AuthorizeGroup = authorizer("group", s.access.groups, func(g granted) []string { return g.Groups })
 	if o.Session.TTL == 0 {
 		o.Session.TTL = -1
 	}
@@ -121,7 +121,10 @@ func (s *service) serverOptions() server.Options {
 	o := s.serveSettings.server
 	o.Logger = s.logger
 	if s.auth != nil {
-		o.Authenticate = s.auth.Authenticate
+		o.Authenticate = s.authenticate
+	}
+	if o.ExpiryGrace == 0 {
+		o.ExpiryGrace = -1
 	}
 	if o.AcceptRate == 0 {
 		o.AcceptRate = -1

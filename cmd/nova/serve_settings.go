@@ -97,6 +97,12 @@ func (o *serveSettings) declareEntering(s *config.Set) {
 	s.Text(&j.ClientClaim, "jwt.client-claim", "claim of the client id; default none")
 	s.Text(&j.GroupsClaim, "jwt.groups-claim", "claim of the groups a client is in from the start; default none")
 	s.Text(&j.TopicsClaim, "jwt.topics-claim", "claim of the topics it is subscribed to from the start; default none")
+	v := &o.server
+	v.ExpiryGrace, v.MaxUnauthenticated, v.MaxUnauthenticatedPerIP = 15*time.Second, 1000, 10
+	s.Duration(&v.ExpiryGrace, "expiry-grace", 0, day, "time to bring a new token after the old one has expired")
+	s.Duration(&v.LateAuth, "late-auth", 0, time.Hour, "time to bring the token after connecting; 0 = with the upgrade")
+	s.Int(&v.MaxUnauthenticated, "max-unauthenticated", 1, 100*million, "connections that have not brought it yet")
+	s.Int(&v.MaxUnauthenticatedPerIP, "max-unauthenticated-per-ip", 1, 100*million, "the same of one address")
 	s.List(&o.server.Origins, "origins", "browser origins to let in, such as https://*.example.com; default the same host")
 	config.Choice(s, &o.server.DuplicateID, "duplicate-id", "a second connection of one client id replaces the first or is refused", "replace", "reject")
 	s.List(&o.access.topics, "access.topics", "patterns of topics that clients may subscribe to, such as public.> or user.{user}; default all")
@@ -108,6 +114,9 @@ func (o *serveSettings) declareLimits(s *config.Set) {
 	v.AcceptRate, v.AcceptBurst, v.MaxMessageSize, v.MaxUndecodable = 1000, 2000, 64<<10, 16
 	v.HandshakeTimeout, v.Heartbeat, v.WriteStall = 10*time.Second, 25*time.Second, 30*time.Second
 	s.Int(&v.MaxConnections, "max-connections", 0, 100*million, "connections at once; 0 = no limit")
+	s.Int(&v.MaxConnectionsPerIP, "max-connections-per-ip", 0, 100*million, "of one address, or network of 64 bits; 0 = no limit")
+	s.Int(&v.MaxConnectionsPerUser, "max-connections-per-user", 0, 100*million, "of one user; 0 = no limit")
+	s.List(&v.TrustedProxies, "trusted-proxies", "addresses or networks whose Forwarded and X-Forwarded-For tell the client's; default none")
 	s.Rate(&v.AcceptRate, "accept-rate", "new connections a second; 0 = no limit")
 	s.Int(&v.AcceptBurst, "accept-burst", 1, 100*million, "new connections at once")
 	config.Size(s, &v.MaxMessageSize, "max-message-size", 1, 1<<30, "size of a message from a client")

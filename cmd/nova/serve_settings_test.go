@@ -42,6 +42,8 @@ func TestServeErrors(t *testing.T) {
 	fails(t, 1, serve("--jwt-public-key-file", "x.pem"), "jwt.public-key-file: open x.pem: no such file or directory")
 	fails(t, 2, serve("--jwt-public-key-file", schema), "jwt: ", "PEM")
 	fails(t, 2, serve("--origins", "example.com"), `origins has "example.com"`)
+	fails(t, 2, serve("--trusted-proxies", "proxy"), `trusted-proxies has "proxy"`)
+	fails(t, 2, serve("--late-auth", "10s"), "late-auth needs a token")
 	fails(t, 2, serve("--access-topics", "a.>.b"), `access.topics: "a.>.b": ">" may only be the last part`)
 	fails(t, 2, serve("--access-groups", "user-{user}"), "are parts of their own")
 	fails(t, 2, serve("--topics", "[{pattern: 'a*'}]"), `topics: entry 1 (pattern "a*")`)

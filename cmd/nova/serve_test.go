@@ -262,13 +262,13 @@ func TestServeJWT(t *testing.T) {
 		if conn, err := dial(t, url, bad); err == nil {
 			conn.Close(t.Context())
 			t.Errorf("a token that is %s was let in", name)
-		} else if !strings.Contains(err.Error(), "authenticated") {
+		} else if !strings.Contains(err.Error(), "4401") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	ann := write(t, "ann", token(jwt.MapClaims{"sub": "ann", "iss": "me", "exp": time.Now().Add(time.Hour).Unix()}))
 	schema := write(t, "tiny.json", tinySchema)
-	for topic, want := range map[string]bool{"public.news": true, "public": false, "user.ann.x": true, "user.ann.x.y": false, "user.bob.x": false, "user.{user}.x": false, "other": false} {
+	for topic, want := range map[string]bool{"public.news": true, "public": false, "user.ann.x": true, "user.ann.x.y": false, "user.bob.x": false, "user.{user}.x": false, "vip": false} {
 		if got := runNova(t, "", "pub", "tick", `{"name":"a","n":1}`, "--topic", topic, "--url", url, "--token", adminToken); got.code != 0 {
 			t.Fatal(got)
 		}
@@ -276,6 +276,25 @@ func TestServeJWT(t *testing.T) {
 		if in := got.code == 0 && strings.Contains(got.stdout, topic); in != want || !want && !strings.Contains(got.stderr, "is not for this client") {
 			t.Errorf("topic %s: %s", topic, got)
 		}
+	}
+	guest := token(jwt.MapClaims{"sub": "guest", "iss": "me", "topics": "vip"})
+	if got := runNova(t, "", "sub", "--topic", "vip", "--count", "1", "--url", url, "--token", guest, "--schema", schema, "--json"); got.code != 0 {
+		t.Errorf("a topic that the token names: %s", got)
+	}
+}
+
+// The end of a token's life ends its connection.
+func TestServeExpiry(t *testing.T) {
+	const secret = "a secret of more than thirty-two bytes"
+	_, url := startServe(t, "--jwt-secret", secret, "--jwt-leeway", "0s", "--expiry-grace", "0s")
+	claims := jwt.MapClaims{"sub": "ann", "exp": time.Now().Add(2 * time.Second).Unix()}
+	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := runNova(t, "", "sub", "--topic", "t", "--url", url, "--token", text, "--schema", write(t, "tiny.json", tinySchema))
+	if got.code != 1 || !strings.Contains(got.stderr, "4401") && !strings.Contains(got.stderr, "unauthenticated") {
+		t.Error(got)
 	}
 }
 
