@@ -10,7 +10,7 @@ NPM_DIRS := clients/typescript cmd/nova/page e2e schema/testdata/typebox
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-setup: ## install Chromium, flatc and the FlatBuffers headers where apt-get may
+setup: ## install Chromium, flatc, the proxies and what else the tests need, where apt-get may
 	@scripts/setup.sh
 
 node: $(NPM_DIRS:%=%/node_modules/.stamp)
