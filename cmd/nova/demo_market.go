@@ -96,7 +96,7 @@ func (d *demo) simulate(ctx context.Context) error {
 	for i := range walk.instruments {
 		in := &walk.instruments[i]
 		q := &market.Quote{Symbol: in.symbol, Bid: in.bid(), Ask: in.ask(), BidSize: walk.lots(100), AskSize: walk.lots(100), Ts: time.Now().UnixMilli()}
-		if err := market.QuoteEvent.Publish(ctx, d.hub, nova.Topic(d.topic), q); err != nil {
+		if err := d.publishQuote(ctx, q); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (d *demo) quotes(ctx context.Context, walk *marketWalk, n int) error {
 		quote, trade := walk.next(time.Now().UnixMilli())
 		var err error
 		if quote != nil {
-			err = market.QuoteEvent.Publish(ctx, d.hub, nova.Topic(d.topic), quote)
+			err = d.publishQuote(ctx, quote)
 		} else {
 			err = market.TradeEvent.Publish(ctx, d.hub, nova.Topic(d.topic), trade)
 		}

@@ -40,8 +40,9 @@ type demo struct {
 	stdout io.Writer
 	logger *slog.Logger
 
-	hub *hub.Hub
-	srv *server.Server
+	hub  *hub.Hub
+	srv  *server.Server
+	last lastQuotes
 }
 
 // serve runs until ctx ends, the feed fails or the server does.
@@ -61,6 +62,10 @@ func (d *demo) serve(ctx context.Context, listener net.Listener) error {
 	}
 	if d.schema == market.Schema {
 		market.ChatEvent.On(d.hub, d.chat)
+		if _, err = market.GetQuoteCall.Handle(d.hub, d.getQuote); err != nil {
+			d.srv.Close()
+			return errors.Join(err, d.hub.Close(ctx))
+		}
 	}
 	web := &http.Server{Handler: d.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn)}
 	run, cancel := context.WithCancelCause(ctx)

@@ -189,7 +189,7 @@ func TestUsage(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"help"}, {"demo", "--help"}, {"generate", "--help"}, {"pub", "--help"}, {"sub", "--help"}, {"version", "--help"},
-		{"serve", "--help"}, {"config", "--help"}, {"clients", "--help"}, {"disconnect", "--help"}, {"health", "--help"}} {
+		{"serve", "--help"}, {"config", "--help"}, {"clients", "--help"}, {"disconnect", "--help"}, {"health", "--help"}, {"call", "--help"}} {
 		got := runNova(t, "", args...)
 		if got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "Examples:") {
 			t.Errorf("nova %v: exit %d, stderr %q, stdout %s", args, got.code, got.stderr, got.stdout)
