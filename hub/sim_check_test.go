@@ -92,7 +92,7 @@ func (w *simWorld) checkHeld() {
 		w.fail(17, "%v", err)
 	}
 	seen, sum := map[*session.Batch]bool{}, 0
-	for _, s := range w.hub.SimSessions() {
+	for _, s := range append(w.hub.SimParting(), w.hub.SimSessions()...) {
 		s.SimLook(func(q *session.Queue) {
 			w.peeker.At(q).Runs(func(r sim.Run) {
 				if r.Batch == nil || seen[r.Batch] {

@@ -235,3 +235,9 @@ func (h *Hub) passLocks(sessions []*Session) {
 		}()
 	}
 }
+
+// SimParting returns the sessions that ended with a socket that takes what is queued.
+func (h *Hub) SimParting() []*Session {
+	_, list := h.ended.get()
+	return list
+}
