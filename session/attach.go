@@ -120,8 +120,11 @@ func (q *Queue) message(c *Cursor, p *place, kind piece, size int) []byte {
 	case pieceOrder:
 		return c.order[p.order].data[p.off:]
 	}
-	if p.gapTo > 0 {
-		return q.limits.Gap(nil, p.next, p.gapTo, p.reason)[p.off:]
+	switch {
+	case p.joined:
+		return q.appendJoined(make([]byte, 0, size), c, p, size)[p.off:]
+	case p.upTo > 0:
+		return q.limits.Gap(nil, p.next, p.upTo, p.reason)[p.off:]
 	}
 	number := p.next
 	if !q.limits.Numbered {
@@ -129,7 +132,7 @@ func (q *Queue) message(c *Cursor, p *place, kind piece, size int) []byte {
 	}
 	r := q.ring.at(q.ring.find(p.next))
 	f := r.batch.Frame(int(r.first) + int(p.next-r.num))
-	return f.appendPart(make([]byte, 0, size-p.off), number, q.trailers, p.off, size-p.off)
+	return f.appendPart(make([]byte, 0, size-p.off), number, q.form(c), p.off, size-p.off)
 }
 
 // Forget gives up the control frames in order that no write has begun, but the

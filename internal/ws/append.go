@@ -8,6 +8,7 @@ const MaxHeader = 14
 const (
 	finBit  = 0x80
 	rsvBits = 0x70
+	rsv1Bit = 0x40 // of the first frame of a compressed message (RFC 7692)
 	opBits  = 0x0f
 	maskBit = 0x80
 	lenBits = 0x7f
