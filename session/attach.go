@@ -1,5 +1,7 @@
 package session
 
+import "math"
+
 // Attach makes c the only cursor that moves the queue, behind what was written.
 func (q *Queue) Attach(c *Cursor) {
 	q.cursor = c
@@ -122,7 +124,8 @@ func (q *Queue) message(c *Cursor, p *place, kind piece, size int) []byte {
 	}
 	switch {
 	case p.joined:
-		return q.appendJoined(make([]byte, 0, size), c, p, size)[p.off:]
+		_, bare := q.measure(c, p.next, p.upTo+1, math.MaxInt)
+		return q.appendJoined(make([]byte, 0, size), c, p, bare)[p.off:]
 	case p.upTo > 0:
 		return q.limits.Gap(nil, p.next, p.upTo, p.reason)[p.off:]
 	}

@@ -12,26 +12,25 @@ import (
 // from the ring and from where the write under way ends, so that after a short
 // write the rest of it can be made again instead of being kept.
 
-const (
-	joinHead = 4 // the longest header of a joined message
-	gapHead  = 2 // the header of a declared hole
-)
+// joinHead is the longest header of a joined message.
+const joinHead = 4
 
 // fillJoined copies what stands before number stop: two frames and more as joined
 // messages, the others as they are.
 func (q *Queue) fillJoined(c *Cursor, p *place, dst []byte, start int, stop uint64) (_ []byte, more bool) {
-	if p.joined {
+	switch { // what a short write left, and then the lane ahead
+	case p.joined:
 		return q.fillRest(c, p, dst)
+	case p.off > 0:
+		return q.fillFrames(c, p, dst, start, stop)
 	}
-	for more = true; more && p.next < stop && (p.off > 0 || c.rewind == 0); {
-		if p.off == 0 {
-			room := min(q.limits.JoinSize, cap(dst)-len(dst)-joinHead)
-			if last, size := q.measure(c, p.next, stop, room); last > 0 {
-				p.upTo = last
-				dst = q.appendJoined(dst, c, p, size)
-				q.passJoined(p)
-				continue
-			}
+	for more = true; more && p.next < stop; {
+		room := min(q.limits.JoinSize, cap(dst)-len(dst)-joinHead)
+		if last, size := q.measure(c, p.next, stop, room); last > 0 {
+			p.upTo = last
+			dst = q.appendJoined(dst, c, p, size)
+			q.passJoined(p)
+			continue
 		}
 		dst, more = q.fillFrames(c, p, dst, start, min(stop, p.next+1))
 	}
@@ -71,7 +70,7 @@ func (q *Queue) measure(c *Cursor, from, stop uint64, room int) (last uint64, si
 				return 0, 0
 			}
 			if q.gaps {
-				total += q.limits.GapSize - gapHead
+				total += q.limits.GapSize - q.gapHead()
 			}
 			from = r.end()
 			continue
@@ -91,6 +90,9 @@ func (q *Queue) measure(c *Cursor, from, stop uint64, room int) (last uint64, si
 	}
 	return last, size
 }
+
+// gapHead returns the size of the header of a declared hole.
+func (q *Queue) gapHead() int { return ws.HeaderSize(q.limits.GapSize - ws.HeaderSize(0)) }
 
 // joinedSize returns the bytes of the joined message that p stands in, and notes
 // its end; 0 = the next message is none.
@@ -124,7 +126,7 @@ func (q *Queue) appendJoined(dst []byte, c *Cursor, p *place, size int) []byte {
 			if q.gaps {
 				at := len(dst)
 				dst = q.limits.Gap(dst, r.num, r.end()-1, Reason(r.first))
-				dst = append(dst[:at], dst[at+gapHead:]...)
+				dst = append(dst[:at], dst[at+q.gapHead():]...)
 			}
 			num = r.end()
 			continue
