@@ -74,3 +74,10 @@ func appendHeader(dst []byte, op Opcode, length int, mask byte) []byte {
 		return binary.BigEndian.AppendUint64(append(dst, first, mask|len64), uint64(length))
 	}
 }
+
+// AppendMaskedHeader appends the header of a whole, masked message (client to
+// server). length bytes of payload, masked with key, follow it on the wire.
+func AppendMaskedHeader(dst []byte, op Opcode, length int, key [4]byte) []byte {
+	dst = appendHeader(dst, op, length, maskBit)
+	return append(dst, key[:]...)
+}
