@@ -41,7 +41,7 @@ func TestConnect(t *testing.T) {
 		if p.uri != "/ws?nova=2" || p.auth != "Bearer secret" {
 			t.Errorf("asked for %q with %q", p.uri, p.auth)
 		}
-		p.expect("hello 2 [session/1 topics/1 auth/1 schema/" + market.Schema.Fingerprint() + "] 0")
+		p.expect("hello 2 [session/1 topics/1 batch/1 auth/1 schema/" + market.Schema.Fingerprint() + "] 0")
 		p.quiet() // what follows depends on the server's hello
 		p.welcome()
 		p.expect("subscribe equities", "joinGroup desk", "chat early")
