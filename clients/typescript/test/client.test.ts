@@ -18,7 +18,7 @@ describe("connecting", () => {
     client.connect();
     const peer = await server.accept();
     await reach(client, "connected");
-    expect(await peer.next(control.hello)).toEqual({ version: 2, caps: ["session/1", "topics/1", `schema/${schema.fingerprint}`], lastSeq: 0 });
+    expect(await peer.next(control.hello)).toEqual({ version: 2, caps: ["session/1", "topics/1", "batch/1", `schema/${schema.fingerprint}`], lastSeq: 0 });
     expect(peer.url).toMatch(/^\/ws\?nova=2 $/);
     expect(states).toEqual(["idle", "connecting", "connected"]);
     expect([client.clientId, client.groups]).toEqual(["c-7", ["staff"]]);
