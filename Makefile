@@ -5,12 +5,12 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 NPM_DIRS := clients/typescript cmd/nova/page e2e schema/testdata/typebox
 
-.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-peers sim sim-short storm mutated ci
+.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-calls bench-peers sim sim-short storm mutated ci
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-setup: ## install Chromium, flatc and the FlatBuffers headers where apt-get may
+setup: ## install Chromium, flatc, the proxies and what else the tests need, where apt-get may
 	@scripts/setup.sh
 
 node: $(NPM_DIRS:%=%/node_modules/.stamp)
@@ -61,6 +61,9 @@ bench: ## compile and run every Go benchmark once, so that none rots
 bench-codec: node ## codec ratios against other formats, in one run
 	cd bench && $(GO) run ./cmd/ratios
 	cd clients/typescript && npm run --silent bench
+
+bench-calls: ## calls beside connect-go and centrifuge; prints the tables of bench/CALLS.md
+	cd bench && $(GO) run ./cmd/calls && $(GO) run ./cmd/calls -depth 16
 
 bench-peers: bench/peers/js/node_modules/.stamp ## nova against other fan-out servers; an hour; writes bench/RESULTS.md
 	cd bench && $(GO) run ./cmd/peers -out RESULTS.md

@@ -3,6 +3,8 @@ package nova
 import (
 	"context"
 	"time"
+
+	"github.com/ignex/nova/wire"
 )
 
 // Client is one connected client as handlers and hooks see it: a session, which
@@ -28,6 +30,7 @@ type Session interface {
 	ConnectedAt() time.Time
 	Connected() bool
 	RemoteIP() string
+	Caller
 }
 
 // NewClient wraps a session. Only a hub, or a test, has a use for it.
@@ -83,3 +86,13 @@ func (c *Client) Connected() bool { return c.session.Connected() }
 
 // RemoteIP returns the address the client is connected from, "" without a socket.
 func (c *Client) RemoteIP() string { return c.session.RemoteIP() }
+
+// CallFrame implements Caller: it calls the client. That of a handler may be called
+// from within. No client, as Hub.Client returns for an unknown id, is an error with
+// code NotFound.
+func (c *Client) CallFrame(ctx context.Context, call *wire.Call, request Encoded) (response []byte, err error) {
+	if c == nil {
+		return nil, Errorf(NotFound, "call %s: no such client", call.Name)
+	}
+	return c.session.CallFrame(ctx, call, request)
+}

@@ -16,6 +16,14 @@ type Conn interface {
 	// ListenFrame registers fn for an event. Frames of one connection are
 	// handled in order, one at a time.
 	ListenFrame(event *wire.Event, fn func(ctx context.Context, d Delivery) error) (off func())
+	// A Conn calls the server.
+	Caller
+	// AnswerCall registers fn for a call that the server makes; its from is nil.
+	// Errors carry a Code: Invalid, AlreadyExists (the call has a handler).
+	AnswerCall(call *wire.Call, fn CallHandler) (off func(), err error)
+	// RequestFrame makes the base protocol's call: it sends the unnumbered frame of
+	// an event and waits for the payload of the answer's, within ctx or 10 s.
+	RequestFrame(ctx context.Context, event *wire.Event, frame []byte) (payload []byte, err error)
 }
 
 // Subscription is a client's interest in one topic.

@@ -11,8 +11,8 @@ import (
 // gRPC's and travel on the wire.
 type Code int
 
-// The codes. UnknownOutcome exists on clients only: the request may or may not
-// have been handled.
+// The codes. UnknownOutcome never travels: the side that waited for an answer says
+// that the request may or may not have been handled.
 const (
 	OK                 Code = 0
 	Cancelled          Code = 1

@@ -17,6 +17,7 @@ import (
 
 // fakeHub records publications and lets a test play a client.
 type fakeHub struct {
+	nova.Hub  // what these tests do not use
 	published []nova.Publication
 	handlers  map[string]nova.FrameHandler
 	err       error

@@ -17,6 +17,14 @@ type Hub interface {
 	// HandleFrame registers fn for an inbound event and allows clients to send
 	// it. off unregisters fn; it may be called from within fn.
 	HandleFrame(event *wire.Event, fn FrameHandler) (off func(), err error)
+	// WatchFrame is HandleFrame that does not allow clients to send the event.
+	WatchFrame(event *wire.Event, fn FrameHandler) (off func(), err error)
+	// HandleCall registers fn for a call of clients. Errors carry a Code: Invalid (the
+	// schema does not have it), AlreadyExists (it has a handler).
+	HandleCall(call *wire.Call, fn CallHandler) (off func(), err error)
+	// HandleRequest registers fn for the base protocol's call of an event, with the
+	// errors of HandleCall. Request and answer are the payloads of that event.
+	HandleRequest(event *wire.Event, fn CallHandler) (off func(), err error)
 }
 
 // Publication is one encoded event on its way to its receivers.

@@ -3,7 +3,9 @@ module github.com/ignex/nova/bench
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/centrifugal/centrifuge v0.40.0
+	github.com/centrifugal/centrifuge-go v0.12.1
 	github.com/coder/websocket v1.8.15
 	github.com/google/flatbuffers v25.12.19+incompatible
 	github.com/gorilla/websocket v1.5.3
@@ -27,6 +29,7 @@ require (
 	github.com/gobwas/ws v1.5.0 // indirect
 	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/jpillora/backoff v1.0.0 // indirect
 	github.com/klauspost/compress v1.20.4 // indirect
 	github.com/maypok86/otter/v2 v2.3.0 // indirect
 	github.com/minio/highwayhash v1.0.4 // indirect
@@ -41,6 +44,7 @@ require (
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/quagmt/udecimal v1.10.1 // indirect
 	github.com/redis/rueidis v1.0.78 // indirect
+	github.com/shadowspore/fossil-delta v0.0.0-20241213113458-1d797d70cbe3 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect

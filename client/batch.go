@@ -36,6 +36,7 @@ func (s *socket) caps() []string {
 	if s.c.options.MaxMessage >= maxBatch {
 		caps = append(caps, capBatch)
 	}
+	caps = append(caps, capCalls)
 	if s.c.options.Token != nil {
 		caps = append(caps, capAuth)
 	}
@@ -103,12 +104,15 @@ func (q *queue) number(it item) item {
 		q.controls--
 		return it
 	}
-	if q.numbered && it.seq == 0 {
+	if q.numbered && it.seq == 0 && !it.base() {
 		q.given++
 		it.seq = q.given
 	}
+	if it.call != nil {
+		it.call.sent = true
+	}
 	stamp(it.frame, it.seq)
-	if q.numbered {
+	if it.seq != 0 {
 		kept := it
 		kept.tried = true
 		q.kept = append(q.kept, kept)

@@ -29,7 +29,7 @@ func (f *fake) batch(c *client.Conn, m control.Session) *peer {
 	go func() { _ = c.Connect(f.t.Context()) }()
 	p := f.next()
 	p.welcome("session/1", "topics/1", "batch/1")
-	p.expect("hello 2 [session/1 topics/1 batch/1] 0", `attach "" 0`)
+	p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0", `attach "" 0`)
 	m.ClientID, m.NextSeq = "c1", 1
 	p.control(&m)
 	return p

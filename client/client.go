@@ -36,6 +36,7 @@ type Conn struct {
 	ownBeat bool // the heartbeat is the user's, not the server's
 	queue   *queue
 	router  router
+	answers answers
 	counts  counts
 
 	onStatus    callbacks[Status]
@@ -177,6 +178,7 @@ func (c *Conn) Close(ctx context.Context) error {
 		close(c.closing)
 		c.cancel()
 		c.endSubscriptions(errClosed)
+		c.queue.endCalls(errClosed)
 	}
 	if idle {
 		c.queue.end(errClosed)

@@ -24,6 +24,7 @@ import (
 func (c *Conn) run() {
 	defer close(c.done)
 	defer c.helpers.Wait()
+	defer c.answers.wg.Wait()
 	defer func() { // after an ending of the server's these have its cause
 		c.first(errClosed)
 		c.queue.end(errClosed)

@@ -162,11 +162,19 @@ func (s *socket) route(h wire.Header, payload, frame []byte) error {
 		return handle(s, payload, s.onGoaway)
 	case control.AuthedID:
 		return handle(s, payload, s.onAuthed)
+	case control.ReplyID:
+		return handle(s, payload, s.onReply)
+	case control.CallID:
+		return handle(s, payload, s.onCall)
+	case control.CancelID:
+		return handle(s, payload, s.onCancel)
+	case control.RpcResultID:
+		return handle(s, payload, s.onResult)
 	case control.PongID:
 		return handle(s, payload, s.onPong)
 	case control.SubscribeID, control.UnsubscribeID, control.JoinGroupID, control.LeaveGroupID,
 		control.SnapshotRequestID, control.PingID, control.ResumeID, control.RpcCallID,
-		control.RpcResultID, control.TopicSubscribeID, control.AttachID, control.AuthID:
+		control.TopicSubscribeID, control.AttachID, control.AuthID:
 		return nil // life, or nothing for a client
 	}
 	d := nova.Delivery{Seq: h.Seq, Payload: payload}
@@ -228,6 +236,9 @@ func (s *socket) onHello(m *control.Hello) error {
 	c.topicsOn = slices.Contains(m.Caps, capTopics)
 	s.joined = slices.Contains(m.Caps, capBatch) && slices.Contains(s.caps(), capBatch)
 	c.queue.shaped(shape{joined: s.joined, deflate: s.deflate})
+	if !slices.Contains(m.Caps, capCalls) {
+		c.queue.refuseCalls()
+	}
 	if slices.Contains(m.Caps, capSession) {
 		s.sessions, s.resuming = true, false
 		c.queue.ahead(encode(s.attach()))

@@ -50,6 +50,9 @@ type queue struct {
 	controls int   // control frames in waiting
 	last     int64 // id of the last application frame
 	waiters  []*waiter
+	noCalls  bool // the server at the other end takes none
+	calls    map[int64]*pending
+	lastCall int64 // id given
 
 	head   []byte   // goes first, open or not
 	pong   []byte   // the newest WebSocket ping not yet answered
@@ -68,6 +71,7 @@ type item struct {
 	tried    bool   // a socket may have taken it
 	answered bool   // its sender waits for the outcome
 	size     int    // in the batch it was taken with
+	call     *pending
 }
 
 func newQueue(limits Queue) *queue {
@@ -85,32 +89,40 @@ func (q *queue) notify() {
 // that waited too long make room before, and are returned. With answered the
 // waiter's end tells what became of the frame.
 func (q *queue) send(event string, frame []byte, answered bool) (w *waiter, expired []item, err error) {
-	if len(frame) > q.limits.MaxBytes {
-		return nil, nil, nova.Errorf(nova.Invalid, "event %s: frame of %d bytes is larger than the send queue (%d bytes)", event, len(frame), q.limits.MaxBytes)
-	}
-	now := time.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	expired, err = q.add(item{frame: frame, event: event, answered: answered})
+	if answered && err == nil {
+		w = q.wait(q.last, q.last, 1, true)
+	}
+	return w, expired, err
+}
+
+// add appends a copy of an application frame or call. mu is held.
+func (q *queue) add(it item) (expired []item, err error) {
+	event, frame := it.event, it.frame
+	if len(frame) > q.limits.MaxBytes {
+		return nil, nova.Errorf(nova.Invalid, "event %s: frame of %d bytes is larger than the send queue (%d bytes)", event, len(frame), q.limits.MaxBytes)
+	}
+	now := time.Now()
 	if q.ended != nil {
-		return nil, nil, q.ended
+		return nil, q.ended
 	}
 	if q.largest > 0 && len(frame) > q.largest {
-		return nil, nil, errTooLarge(event, len(frame), q.largest)
+		return nil, errTooLarge(event, len(frame), q.largest)
 	}
 	if q.full(len(frame)) {
 		expired = q.expire(now)
 	}
 	if q.full(len(frame)) {
-		return nil, expired, nova.Errorf(nova.Exhausted, "event %s: send queue is full (%d frames, %d bytes)", event, q.frames, q.bytes)
+		return expired, nova.Errorf(nova.Exhausted, "event %s: send queue is full (%d frames, %d bytes)", event, q.frames, q.bytes)
 	}
 	q.last++
 	q.frames++
 	q.bytes += len(frame)
-	if answered {
-		w = q.wait(q.last, q.last, 1, true)
-	}
-	q.append(item{frame: append(q.buffer(), frame...), id: q.last, at: now, event: event, answered: answered})
-	return w, expired, nil
+	it.frame, it.id, it.at = append(q.buffer(), frame...), q.last, now
+	q.append(it)
+	return expired, nil
 }
 
 func (q *queue) full(more int) bool {
@@ -144,6 +156,9 @@ func (q *queue) expire(now time.Time) (expired []item) {
 func (q *queue) drop(it item, outcome error) {
 	q.frames--
 	q.bytes -= len(it.frame)
+	if it.call != nil && outcome != nil && outcome != errNoAck {
+		q.settleCall(it.call, nil, outcome)
+	}
 	q.settle(it.id, outcome)
 }
 
@@ -206,7 +221,8 @@ func (q *queue) start(first [][]byte) {
 func (q *queue) stop(items []item, unsent int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.open, q.pinged, q.head, q.controls = false, false, nil, 0
+	opened := q.open
+	q.open, q.noCalls, q.pinged, q.head, q.controls = false, false, false, nil, 0
 	q.pace, q.shape = pace{}, shape{}
 	q.waiting = slices.DeleteFunc(q.waiting, func(it item) bool { return it.id == 0 })
 	var again []item
@@ -214,9 +230,9 @@ func (q *queue) stop(items []item, unsent int) {
 	for _, it := range items {
 		mine := it.id != 0
 		switch whole := at >= unsent; {
-		case mine && !q.numbered && whole:
-			again = append(again, it)
-		case mine && !q.numbered:
+		case mine && it.seq == 0 && whole:
+			again = append(again, it.untried())
+		case mine && it.seq == 0:
 			q.drop(it, errMaybe(it))
 		case mine && whole && !it.tried:
 			q.untry(it.seq)
@@ -230,11 +246,14 @@ func (q *queue) stop(items []item, unsent int) {
 	}
 	q.kept = append(q.kept, q.waiting[:n]...)
 	q.waiting = append(again, q.waiting[n:]...)
+	if opened {
+		q.failCalls(errCut)
+	}
 }
 
 func (q *queue) untry(seq uint64) {
 	if i := slices.IndexFunc(q.kept, func(it item) bool { return it.seq == seq }); i >= 0 {
-		q.kept[i].tried = false
+		q.kept[i] = q.kept[i].untried()
 	}
 }
 
@@ -280,12 +299,10 @@ func (q *queue) take(now time.Time) (batch []byte, items, expired []item, wait t
 func (q *queue) wrote(batch []byte, items []item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.numbered {
-		for _, it := range items {
-			if it.id != 0 {
-				q.drop(it, errNoAck)
-				q.recycle(it.frame)
-			}
+	for _, it := range items {
+		if it.id != 0 && it.seq == 0 {
+			q.drop(it, errNoAck)
+			q.recycle(it.frame)
 		}
 	}
 	if n := cap(batch); n > 0 && n <= maxSpareBatch && len(q.spare) < 2 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -101,6 +102,7 @@ func (c *Conn) serve(conn net.Conn, behind []byte, p *pause, deflate *ws.Deflate
 	}
 	c.queue.stop(s.lost, s.lostSent)
 	c.mu.Unlock()
+	c.answers.cut()
 	c.gate.Close()
 	return s.ending(err)
 }
@@ -179,6 +181,7 @@ func (s *socket) write(first []byte) {
 	for err == nil {
 		select {
 		case <-s.c.queue.wake:
+			runtime.Gosched() // who else is about to send goes along in one write
 			later, err = s.flush()
 		case <-later:
 			later, err = s.flush()

@@ -15,6 +15,9 @@ var errNoAck = nova.Errorf(nova.FailedPrecondition, "the server does not acknowl
 
 // errMaybe is the outcome of a frame that may or may not have been handled.
 func errMaybe(it item) error {
+	if it.call != nil {
+		return errUnanswered(it.event)
+	}
 	return nova.Errorf(nova.UnknownOutcome, "event %s was sent, and the session was lost before it was acknowledged", it.event)
 }
 
@@ -61,11 +64,12 @@ func (q *queue) renewed(numbered bool, given uint64) (lost []item) {
 			continue
 		}
 		it.seq = 0
-		again = append(again, it)
+		again = append(again, it.untried())
 	}
 	q.waiting = append(again, q.waiting[n:]...)
 	q.kept, q.given, q.numbered = nil, given, numbered
 	q.largest = 0
+	q.failSent()
 	return lost
 }
 
@@ -107,6 +111,7 @@ func (q *queue) end(cause error) {
 		}
 	}
 	q.kept, q.waiting = nil, nil
+	q.failSent()
 }
 
 // waiter waits for the outcome of the frames with ids from to to.

@@ -211,8 +211,9 @@ func (old *Session) claim(s *Session, caps Caps, n uint64, holes bool) error {
 	old.mu.Lock()
 	old.serial, old.caps = s.serial, caps
 	peer := old.peer
-	if c := old.owner.Load(); c != nil {
-		old.queue.Detach(c)
+	out := old.owner.Load()
+	if out != nil {
+		old.queue.Detach(out)
 	}
 	old.peer = nil
 	old.owner.Store(nil)
@@ -222,6 +223,9 @@ func (old *Session) claim(s *Session, caps Caps, n uint64, holes bool) error {
 	old.state.Unlock()
 	old.undecodable.Store(0) // the budget is that of a connection
 	old.lookAgain()
+	if out != nil {
+		old.cutCalls(out)
+	}
 	if peer != nil {
 		peer.Close(1000, reasonReplaced)
 	}

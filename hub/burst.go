@@ -20,6 +20,7 @@ type Burst struct {
 	id       uint32 // of the event in state: bursts are mostly of one event
 	work     bool   // there is something for handlers
 	numbered bool
+	calls    []gathered
 }
 
 // task is one application frame. Its payload begins where that of the task before
@@ -42,8 +43,9 @@ const (
 	onlyAsked        // likewise, and AuthorizePublish may still refuse it
 	refused
 	unknown
-	dropped // numbered wrongly or again, or of a socket that was replaced
-	skipped // more than the client may send; its number is used
+	forCalls // begins beside the others
+	dropped  // numbered wrongly or again, or of a socket that was replaced
+	skipped  // more than the client may send; its number is used
 )
 
 // The bounds of a burst: two of them are what an inbox takes, so that one is
@@ -84,8 +86,8 @@ func (b *Burst) Add(head wire.Header, payload []byte) (full bool) {
 	t := task{state: b.state, seq: head.Seq, size: len(payload), fate: refused}
 	switch {
 	case t.state == nil:
-		t.fate = unknown
-	case len(t.state.list()) > 0:
+		t.fate = b.gather(head.ID, payload)
+	case len(t.state.list()) > 0 && t.state.open():
 		t.fate = forHandlers
 		b.bytes = append(b.bytes, payload...)
 		b.work = true
@@ -142,17 +144,17 @@ func (b *Burst) count() {
 
 // Inbound takes the frames of a client without numbers: it counts them and has
 // the handlers run. It waits while the inbox is full, as long as the socket of c is
-// open and has the session. It must not be called by two goroutines at a time.
-func (s *Session) Inbound(c *session.Cursor, b *Burst) {
+// open and has the session. It must not be called by two goroutines at a time. The
+// call that came last, if any, is the caller's to run.
+func (s *Session) Inbound(c *session.Cursor, b *Burst) *Due {
 	b.count()
 	s.hub.trace.received(s.id, b)
-	if !b.work {
-		b.release()
-		return
-	}
-	if !s.enqueue(entry{burst: b, from: c}) {
+	list := b.calls
+	b.calls = nil
+	if !b.work || !s.enqueue(entry{burst: b, from: c}) {
 		b.release()
 	}
+	return s.begin(c, list)
 }
 
 // place is how far the handling of a burst has come.

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/session"
@@ -14,13 +15,26 @@ import (
 )
 
 // handler is one registration; its address is its identity.
-type handler struct{ fn nova.FrameHandler }
+type handler struct {
+	fn     nova.FrameHandler
+	allows bool // clients may send the event as long as it is there
+	any    bool // of every event: comes behind the event's own
+}
 
 // HandleFrame implements nova.Hub. Several handlers of one event run in the
 // order of their registration. A handler added during a dispatch does not run in
 // it.
 func (h *Hub) HandleFrame(event *wire.Event, fn nova.FrameHandler) (off func(), err error) {
-	if event == nil || fn == nil {
+	state, err := h.stateOf(event, fn != nil)
+	if err != nil {
+		return nil, err
+	}
+	return state.add(&handler{fn: fn, allows: true}), nil
+}
+
+// stateOf returns the state of an event that something is registered for.
+func (h *Hub) stateOf(event *wire.Event, fn bool) (*eventState, error) {
+	if event == nil || !fn {
 		return nil, nova.Errorf(nova.Invalid, "a handler needs an event and a function")
 	}
 	state := h.events[event.ID]
@@ -28,13 +42,36 @@ func (h *Hub) HandleFrame(event *wire.Event, fn nova.FrameHandler) (off func(), 
 		return nil, nova.Errorf(nova.Invalid, "schema %s has no event %q: the hub needs the schema it was generated from",
 			h.options.Schema.Name(), event.Name)
 	}
-	mine := &handler{fn: fn}
-	state.change(func(list []*handler) []*handler { return append(list, mine) })
+	return state, nil
+}
+
+// add registers a handler.
+func (e *eventState) add(mine *handler) (off func()) {
+	e.change(func(list []*handler) []*handler {
+		at := len(list)
+		for at > 0 && list[at-1].any && !mine.any {
+			at--
+		}
+		return slices.Insert(list, at, mine)
+	})
 	return func() {
-		state.change(func(list []*handler) []*handler {
+		e.change(func(list []*handler) []*handler {
 			return slices.DeleteFunc(list, func(x *handler) bool { return x == mine })
 		})
-	}, nil
+	}
+}
+
+// open reports whether clients may send the event.
+func (e *eventState) open() bool {
+	if e.allowed.Load() {
+		return true
+	}
+	for _, x := range e.list() {
+		if x.allows {
+			return true
+		}
+	}
+	return false
 }
 
 // change replaces the list of handlers by a changed copy.
@@ -120,6 +157,7 @@ func (e *entry) size() (tasks, bytes int) {
 const (
 	inboxTasks   = 256
 	inboxPayload = 256 << 10
+	askingMore   = 8 // times that, while the answer to a call may stand behind it
 )
 
 // inbox holds what a session has to do, one thing at a time, off the goroutine
@@ -135,6 +173,10 @@ type inbox struct {
 	closed   bool   // takes nothing more
 	torn     bool   // the rest of a message is discarded; of whoever handles bursts
 	received uint64 // number of the last client frame taken
+	asking   int    // calls that wait for the client's answer
+
+	connecting chan struct{} // closed when OnConnect has run; nil = there is none
+	calls      atomic.Pointer[calls]
 }
 
 // box returns the inbox, made with its first use.
@@ -159,7 +201,11 @@ func (s *Session) wait(b *inbox, e *entry) bool {
 		if e.from.Dead.Load() || s.owner.Load() != e.from {
 			return false
 		}
-		if b.tasks == 0 || b.tasks+tasks <= inboxTasks && b.bytes <= inboxPayload {
+		more := 1
+		if b.asking > 0 {
+			more = askingMore
+		}
+		if b.tasks == 0 || b.tasks+tasks <= more*inboxTasks && b.bytes <= more*inboxPayload {
 			return true
 		}
 		b.space.Wait()

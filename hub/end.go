@@ -83,6 +83,7 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 			h.options.Logger.Warn("slow client ended: what must arrive did not fit into its queue", "client", s.id, "user", s.User())
 		})
 	}
+	s.cutCalls(nil)
 	hook := h.options.OnDisconnect
 	if !listed {
 		hook = nil

@@ -133,7 +133,10 @@ func (s *Session) announce() {
 		return
 	}
 	box.held = true
+	connecting := make(chan struct{})
+	box.connecting = connecting
 	box.add(entry{hook: true, run: func(ctx context.Context) {
+		defer close(connecting)
 		s.state.Lock()
 		listed := s.listed
 		s.state.Unlock()

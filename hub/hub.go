@@ -44,6 +44,10 @@ type Hub struct {
 	anyTopic   rule // of topics that no rule is for
 	catching   catching
 	logging    logging
+	answers    answers
+	workers    workers
+
+	unsafeCalls sync.Map // names of calls whose integers were logged
 
 	clientsMu sync.RWMutex
 	clients   map[string]*Session
@@ -129,6 +133,7 @@ func New(options Options) (*Hub, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	h.ctx, h.cancel = nova.WithHub(ctx, h), cancel
 	h.catching.ring, h.logging.base = make(chan struct{}, 1), rand.Text()[:10]
+	h.workers.next = make(chan *Due)
 	h.logging.closing, h.logging.heads = make(chan struct{}), make(chan struct{}, headsAtOnce)
 	h.trace = newTrace(h, options.Trace, options.Shards)
 	h.startLoops()
@@ -254,13 +259,25 @@ func wait(ctx context.Context, wg *sync.WaitGroup) error {
 // been ended. It comes under an inbox's lock, which publishes wait for: lifeMu must
 // not be taken here.
 func (h *Hub) start(fn func()) bool {
-	h.quietMu.RLock()
-	defer h.quietMu.RUnlock()
-	if h.quiet {
+	if !h.enter() {
 		return false
 	}
-	h.tasks.Go(fn)
+	go func() {
+		defer h.tasks.Done()
+		fn()
+	}()
 	return true
+}
+
+// enter counts a handler in that Close waits for; false when none is started any
+// more.
+func (h *Hub) enter() bool {
+	h.quietMu.RLock()
+	defer h.quietMu.RUnlock()
+	if !h.quiet {
+		h.tasks.Add(1)
+	}
+	return !h.quiet
 }
 
 var errClosed = nova.Errorf(nova.FailedPrecondition, "the hub is closed")

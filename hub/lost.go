@@ -108,6 +108,7 @@ func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
 	h.lost.add(s, h.now())
 	s.mu.Unlock()
 	s.state.Unlock()
+	s.cutCalls(c)
 	if hook := h.options.OnLost; hook != nil {
 		s.enqueue(entry{hook: true, run: func(ctx context.Context) { hook(ctx, s.client, code) }})
 	}

@@ -3,15 +3,17 @@ package hub
 import (
 	"sync/atomic"
 
+	"github.com/ignex/nova"
 	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 )
 
 // Metrics is what a hub has counted. Reading it changes nothing.
 type Metrics struct {
-	Published     map[string]uint64 // by event
-	Inbound       map[string]uint64 // by event, allowed ones
-	HandlerErrors map[string]uint64 // by event, panics included
+	Published     map[string]uint64    // by event
+	Inbound       map[string]uint64    // by event, allowed ones
+	HandlerErrors map[string]uint64    // by event, panics included
+	Calls         map[nova.Code]uint64 // of clients, by the code they were answered with
 	NotAllowed    uint64
 	Invalid       uint64 // events that Validate or CheckInbound refused
 	UnknownEvents uint64
@@ -48,6 +50,7 @@ type counters struct {
 	historyBytes                    atomic.Int64
 	expired, resumes, resumesFailed atomic.Uint64
 	replayed                        atomic.Uint64
+	calls                           [callCodes]atomic.Uint64
 	latency                         latency
 }
 
@@ -69,6 +72,7 @@ func (h *Hub) Metrics() Metrics {
 		Published:     map[string]uint64{},
 		Inbound:       map[string]uint64{},
 		HandlerErrors: map[string]uint64{},
+		Calls:         map[nova.Code]uint64{},
 		NotAllowed:    h.metrics.notAllowed.Load(),
 		Invalid:       h.metrics.invalid.Load(),
 		UnknownEvents: h.metrics.unknown.Load(),
@@ -91,6 +95,11 @@ func (h *Hub) Metrics() Metrics {
 		ExpiredFrames: h.metrics.expiredFrames.Load(),
 
 		PublishToWrite: h.metrics.latency.snapshot(),
+	}
+	for code := range h.metrics.calls {
+		if n := h.metrics.calls[code].Load(); n > 0 {
+			m.Calls[nova.Code(code)] = n
+		}
 	}
 	for d := range damages {
 		m.Damage[d] = h.metrics.undecodable[d].Load()

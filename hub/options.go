@@ -27,10 +27,12 @@ type Options struct {
 	// API, identities and snapshots. They may be slow. Default: all are allowed.
 	AuthorizeTopic func(ctx context.Context, client *nova.Client, topic string) error
 	AuthorizeGroup func(ctx context.Context, client *nova.Client, group string) error
-	// AuthorizePublish gates every inbound event that clients may send at all. It may be
-	// slow: it runs in the order of the client's events and holds up nobody else. What
-	// it refuses, an error or a panic, is counted and dropped; the client is not told.
-	// Default: all are allowed.
+	// AuthorizePublish gates every inbound event that clients may send at all, and every
+	// call. It may be slow: it runs in the order of the client's events, beside them for
+	// a call, and holds up nobody else. What it refuses, an error or a panic, is counted
+	// and dropped; the client is not told. Whoever calls is: the code and message of an
+	// *nova.Error, else Denied. Of a call event has the name, and the table of the
+	// request. Default: all are allowed.
 	AuthorizePublish func(ctx context.Context, client *nova.Client, event *wire.Event) error
 	// Validate names inbound events, "*" for all, whose values have to pass the Validate
 	// method of their generated type, where it has one, before handlers get them. What

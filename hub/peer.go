@@ -26,6 +26,7 @@ const (
 	CapTopics  Caps = 1 << iota // topics/1: positions and acknowledged subscriptions
 	CapSession                  // session/1: a session that outlives sockets, gaps, acks
 	CapBatch                    // batch/1: several frames in one message
+	CapCalls                    // calls/1: typed calls, both ways
 )
 
 // Cluster connects the hub to other nodes. Package cluster implements it; none

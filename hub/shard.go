@@ -32,7 +32,7 @@ type item struct {
 	except  string
 	frame   session.Frame    // of publish, and of direct without batches
 	batches []*session.Batch // of direct and join: what the session gets
-	done    func(n uint64)   // of direct: called with the last number given
+	done    func(n uint64)   // of direct: called with the last number given; of flush: queues what waits
 }
 
 // The bounds of one turn of the loop.
@@ -57,6 +57,7 @@ type shard struct {
 	stopped bool
 	since   time.Time     // of the oldest entry pending
 	wake    chan struct{} // capacity 1
+	taken   atomic.Bool   // entries are on their way to queues; set under mu
 
 	// the loop's
 	spare []item
@@ -151,6 +152,7 @@ func (sh *shard) run() {
 		}
 		sh.wrote, sh.crowd = false, sh.crowd || len(items) > 0 && sh.dirty()
 		sh.distribute(items)
+		sh.taken.Store(false)
 		if sh.hub.held.Load() > int64(sh.hub.options.Session.TotalBytes) {
 			sh.hub.wakeJanitor()
 		}
@@ -181,6 +183,7 @@ func (sh *shard) take() (items []item, since time.Time, stopped bool) {
 	if cap(sh.spare) > 4096 && cap(sh.spare) > 8*len(items) {
 		sh.spare = nil // one burst must not hold memory for ever
 	}
+	sh.taken.Store(true)
 	sh.pending, sh.spare = sh.spare[:0], nil
 	sh.bytes.Store(0)
 	if sh.space != nil {
@@ -208,6 +211,9 @@ func (sh *shard) distribute(items []item) {
 			it.member.session.expect(it.batches, -1)
 			it.room.add(sh.index, it.member)
 		case itemFlush:
+			if it.done != nil {
+				it.done(0)
+			}
 			sh.mark(it.member.session, true)
 		case itemBarrier:
 			it.done(0)

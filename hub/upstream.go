@@ -19,30 +19,48 @@ func (s *Session) Owned(c *session.Cursor) bool {
 // numbers. Each is taken once and in order; one that came before is dropped.
 // false: numbers are missing in front of one, or it has none; it and what follows
 // in the burst are dropped.
-func (s *Session) InboundNumbered(c *session.Cursor, b *Burst) bool {
+func (s *Session) InboundNumbered(c *session.Cursor, b *Burst) (due *Due, ok bool) {
 	b.numbered = true
+	ok, list := s.takeNumbered(c, b)
+	return s.begin(c, list), ok
+}
+
+// takeNumbered takes what follows, and returns the calls among it.
+func (s *Session) takeNumbered(c *session.Cursor, b *Burst) (ok bool, list []gathered) {
 	box, e := s.box(), entry{burst: b, from: c}
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	if !s.wait(box, &e) {
 		b.release()
-		return true
+		return true, nil
 	}
 	before := box.received
-	ok := s.accept(box, c, b)
+	ok = s.accept(box, c, b)
 	b.count()
 	s.hub.trace.received(s.id, b)
+	list, b.calls = b.takenCalls(), nil
 	switch {
 	case box.received == before:
 		b.release()
 	case !b.work && !box.running && box.tasks == 0:
-		s.handled.Store(box.received) // told with the next acknowledgement by time
+		s.handledUpTo(box.received)
 		b.release()
 	default:
 		box.add(e)
 		s.run(box)
 	}
-	return ok
+	return ok, list
+}
+
+// takenCalls returns the calls of a burst that came for the first time.
+func (b *Burst) takenCalls() []gathered {
+	list := b.calls[:0]
+	for _, g := range b.calls {
+		if b.tasks[g.task].fate == forCalls {
+			list = append(list, g)
+		}
+	}
+	return list
 }
 
 // accept decides about the frames of a burst under the inbox's lock: it marks

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the tools that the tests judge us by: headless Chromium, flatc with its
-# C++ headers, a C++ compiler. Debian and Ubuntu; elsewhere it says what is missing.
+# C++ headers, a C++ compiler, and the proxies and systemd that the files in deploy/
+# are for. Debian and Ubuntu; elsewhere it says what is missing.
 set -euo pipefail
 
 missing=()
@@ -8,6 +9,9 @@ command -v chromium >/dev/null || missing+=(chromium)
 command -v flatc >/dev/null || missing+=(flatbuffers-compiler)
 [ -e /usr/include/flatbuffers/flatbuffers.h ] || missing+=(libflatbuffers-dev)
 command -v g++ >/dev/null || missing+=(g++)
+command -v nginx >/dev/null || missing+=(nginx-light)
+command -v caddy >/dev/null || missing+=(caddy)
+command -v systemd-analyze >/dev/null || missing+=(systemd)
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	echo "setup: Node 20 or later with npm is needed: https://nodejs.org" >&2

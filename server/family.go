@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
 )
 
@@ -55,6 +56,7 @@ func (m *Metrics) Families() []Family {
 	f.byEvent("nova_published_total", h.Published)
 	f.byEvent("nova_inbound_total", h.Inbound)
 	f.byEvent("nova_handler_errors_total", h.HandlerErrors)
+	f.labelled("nova_calls_total", Counter, "code", byKey(h.Calls, nova.Code.String)...)
 	f.single("nova_inbound_control_total", Counter, m.InboundControl)
 	f.single("nova_not_allowed_total", Counter, h.NotAllowed)
 	f.single("nova_invalid_total", Counter, h.Invalid)
@@ -165,6 +167,7 @@ var help = map[string]string{
 	"nova_published_total":          "Events published here.",
 	"nova_inbound_total":            "Events of clients that they may send.",
 	"nova_handler_errors_total":     "Events that a handler failed on, panics included.",
+	"nova_calls_total":              "Calls of clients, by the code they were answered with.",
 	"nova_inbound_control_total":    "Control frames of clients.",
 	"nova_not_allowed_total":        "Events of clients that they may not send.",
 	"nova_invalid_total":            "Events of clients with values that Validate or CheckInbound refused.",

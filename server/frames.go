@@ -43,7 +43,8 @@ func (c *conn) frame(data []byte, joined bool) error {
 		c.session().Undecodable(hub.DamageEnvelope)
 		return errUndecodable
 	}
-	event := c.burst != nil && c.burst.Event() == head.ID || control.Layout.EventByID(head.ID) == nil
+	event := c.burst != nil && c.burst.Event() == head.ID || control.Layout.EventByID(head.ID) == nil ||
+		head.ID == control.CallID && c.Caps()&hub.CapCalls != 0 // numbered like an event
 	if !event {
 		if err := c.handOver(); err != nil {
 			return err
@@ -149,6 +150,9 @@ func (c *conn) greeted(m *control.Hello) error {
 	if slices.Contains(m.Caps, capBatch) && offersBatch(c.server.hub, &c.server.options) {
 		caps |= hub.CapBatch
 	}
+	if slices.Contains(m.Caps, capCalls) {
+		caps |= hub.CapCalls
+	}
 	if slices.Contains(m.Caps, capSession) && c.server.hub.Sessions() {
 		if !c.awaitAttach(caps | hub.CapSession) {
 			return &ws.CloseError{Code: 1002, Reason: "hello came too late"}
@@ -215,7 +219,20 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 			return &ws.CloseError{Code: 1002, Reason: "acknowledges what was never sent"}
 		}
 	case control.RpcCallID:
-		err = c.rpcCall(payload)
+		var m control.RpcCall
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session().Request(&c.cursor, &m)
+		}
+	case control.ReplyID:
+		var m control.Reply
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session().Replied(&c.cursor, &m)
+		}
+	case control.CancelID:
+		var m control.Cancel
+		if err = m.UnmarshalNova(payload); err == nil {
+			c.session().CancelCall(&c.cursor, m.ID)
+		}
 	}
 	if err != nil {
 		c.session().Undecodable(hub.DamageControl)
@@ -242,27 +259,36 @@ func (c *conn) application(head wire.Header, payload []byte, joined bool) error 
 }
 
 // handOver gives the events gathered so far to the hub, which may make the reader
-// wait.
+// wait. Calls among them run beside the reader.
 func (c *conn) handOver() error {
+	due, err := c.handOverLast()
+	if due != nil {
+		due.Go()
+	}
+	return err
+}
+
+// handOverLast is handOver that leaves the last call to the caller.
+func (c *conn) handOverLast() (due *hub.Due, err error) {
 	b := c.burst
 	if b == nil {
-		return nil
+		return nil, nil
 	}
 	c.burst = nil
 	c.paused.Store(true)
 	ok := true
 	if c.Caps()&hub.CapSession != 0 {
-		ok = c.session().InboundNumbered(&c.cursor, b)
+		due, ok = c.session().InboundNumbered(&c.cursor, b)
 	} else {
-		c.session().Inbound(&c.cursor, b)
+		due = c.session().Inbound(&c.cursor, b)
 	}
 	c.paused.Store(false)
 	c.seen.Store(c.server.tick.Load())
 	c.late()
 	if !ok {
-		return &ws.CloseError{Code: 1002, Reason: "frame number does not follow"}
+		err = &ws.CloseError{Code: 1002, Reason: "frame number does not follow"}
 	}
-	return nil
+	return due, err
 }
 
 func (c *conn) topicSubscribe(payload []byte) error {
@@ -290,23 +316,6 @@ func (c *conn) ping(payload []byte) error {
 		return err
 	}
 	c.session().Ahead(&c.cursor, session.Pong, ws.AppendFrame(nil, ws.Binary, frame))
-	c.Flush()
-	return nil
-}
-
-// rpcCall answers calls of the base protocol. Its answer keeps its place among
-// the events.
-func (c *conn) rpcCall(payload []byte) error {
-	var m control.RpcCall
-	if err := m.UnmarshalNova(payload); err != nil {
-		return err
-	}
-	result := control.RpcResult{ID: m.ID, Err: "no handler for " + m.Name}
-	frame, err := result.AppendFrame(nil)
-	if err != nil {
-		return err
-	}
-	c.session().InOrder(&c.cursor, ws.AppendFrame(nil, ws.Binary, frame))
 	c.Flush()
 	return nil
 }

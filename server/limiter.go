@@ -191,7 +191,10 @@ func (c *conn) sleep(d time.Duration) bool {
 
 // overLimit does with a frame what LimitDrop says.
 func (c *conn) overLimit(event bool, head wire.Header, payload []byte) error {
-	if event {
+	switch {
+	case event && head.ID == control.CallID: // the event check has seen to the capability
+		return c.gather(func(b *hub.Burst) bool { return b.RefuseCall(head, payload, errLimited) })
+	case event:
 		return c.skip(head)
 	}
 	var err error
@@ -223,7 +226,7 @@ func (c *conn) overLimit(event bool, head wire.Header, payload []byte) error {
 		if err = m.UnmarshalNova(payload); err == nil {
 			err = c.refuseCall(m.ID)
 		}
-	case control.UnsubscribeID, control.LeaveGroupID, control.AckID:
+	case control.UnsubscribeID, control.LeaveGroupID, control.AckID, control.ReplyID, control.CancelID:
 		return c.route(head, payload)
 	}
 	if err != nil {
@@ -237,10 +240,15 @@ func (c *conn) skip(head wire.Header) error {
 	if c.Caps()&hub.CapSession == 0 {
 		return nil
 	}
+	return c.gather(func(b *hub.Burst) bool { return b.Skip(head) })
+}
+
+// gather adds a frame to the burst.
+func (c *conn) gather(add func(b *hub.Burst) (full bool)) error {
 	if c.burst == nil {
 		c.burst = c.server.hub.Burst()
 	}
-	if c.burst.Skip(head) {
+	if add(c.burst) {
 		return c.handOver()
 	}
 	return nil

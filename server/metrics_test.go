@@ -76,7 +76,7 @@ func TestMetricNames(t *testing.T) {
 	want := map[string]string{ // name: label, "" = none
 		"nova_published_total": "event", "nova_inbound_total": "event", "nova_handler_errors_total": "event",
 		"nova_dropped_total": "reason", "nova_undecodable_total": "cause", "nova_resumes_total": "result",
-		"nova_sessions": "state", "nova_closed_total": "code",
+		"nova_sessions": "state", "nova_closed_total": "code", "nova_calls_total": "code",
 		"nova_sent_total": "", "nova_sent_bytes_total": "", "nova_superseded_total": "", "nova_disconnected_slow_total": "",
 		"nova_inbound_control_total": "", "nova_not_allowed_total": "", "nova_unknown_event_total": "",
 		"nova_rejected_joins_total": "", "nova_numbered_total": "", "nova_session_bytes": "", "nova_connections": "",
@@ -86,7 +86,9 @@ func TestMetricNames(t *testing.T) {
 		"nova_replayed_total": "", "nova_history_bytes": "",
 		"nova_rate_limited_total": "", "nova_invalid_total": "", "nova_partial_bytes": "",
 	}
-	p := r.join("", "")
+	p := r.join("", "", "calls/1")
+	p.get(0, 1, "x")
+	p.replied(1, nova.Unimplemented)
 	p.write(ws.AppendMasked(nil, ws.Text, []byte("x"), [4]byte{}))
 	p.expectEnd(1003, "text frame received")
 	families := r.scrape()

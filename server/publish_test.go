@@ -24,6 +24,7 @@ import (
 
 // recordingHub keeps what is published.
 type recordingHub struct {
+	nova.Hub  // what these tests do not use
 	mu        sync.Mutex
 	published []nova.Publication
 	err       error

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
 )
 
@@ -28,41 +29,53 @@ func (c *conn) read(early []byte) {
 		c.finish()
 		return
 	}
-	c.readOn()
+	c.readOn(false)
 }
 
 // park waits for bytes on a stack that was never deep, and so stays at its
 // smallest: of an idle connection this goroutine is the largest part. Once there
 // are bytes it goes on as readOn.
 func (c *conn) park() {
-	if c.reader.wait(c.raw) && c.feedRead() {
-		c.readOn()
+	if c.reader.wait(c.raw) {
+		c.readOn(true)
 		return
 	}
 	c.finish()
 }
 
 // feedRead takes what was read; false ends the reader.
-func (c *conn) feedRead() bool {
+func (c *conn) feedRead() (due *hub.Due, ok bool) {
 	defer c.reader.release()
-	return c.feed(c.reader.buf[:c.reader.n])
+	return c.take(c.reader.buf[:c.reader.n])
 }
 
 // readOn takes bytes as long as there are some. Then a new goroutine waits: the
 // collector shrinks a grown stack only when less than a quarter is in use, which
-// a waiting read is not.
-func (c *conn) readOn() {
-	for {
-		some, ok := c.reader.poll(c.raw)
+// a waiting read is not. So it does, and at once, when this goroutine has a call to
+// run: its stack is deep already. some says that there are bytes read.
+func (c *conn) readOn(some bool) {
+	for ok := true; ; {
+		if !some {
+			some, ok = c.reader.poll(c.raw)
+		}
+		var due *hub.Due
+		if ok && some {
+			due, ok = c.feedRead()
+		}
 		switch {
-		case !ok || some && !c.feedRead():
+		case !ok:
 			c.finish()
-			return
-		case !some:
+		case !some || due != nil:
 			c.incomplete()
 			go c.park()
-			return
+		default:
+			some = false
+			continue
 		}
+		if due != nil {
+			due.Run()
+		}
+		return
 	}
 }
 
@@ -79,13 +92,23 @@ func (c *conn) readBlocking() {
 
 // feed takes bytes of the client; false ends the reader.
 func (c *conn) feed(b []byte) bool {
+	due, ok := c.take(b)
+	if due != nil {
+		due.Go()
+	}
+	return ok
+}
+
+// take is feed that leaves the last call to the caller.
+func (c *conn) take(b []byte) (due *hub.Due, ok bool) {
 	c.seen.Store(c.server.tick.Load())
 	if c.deaf {
-		return !c.dead.Load()
+		return nil, !c.dead.Load()
 	}
 	c.late()
 	err := c.parse(b)
-	if failed := c.handOver(); failed != nil {
+	due, failed := c.handOverLast()
+	if failed != nil {
 		err = failed // of what came before
 	}
 	if c.timer != nil && c.phase.Load() == admitted {
@@ -98,7 +121,7 @@ func (c *conn) feed(b []byte) bool {
 			c.paused.Store(false)
 			c.seen.Store(c.server.tick.Load())
 		}
-		return !c.dead.Load()
+		return due, !c.dead.Load()
 	}
 	var end *ws.CloseError
 	if errors.As(err, &end) {
@@ -111,12 +134,12 @@ func (c *conn) feed(b []byte) bool {
 		if half, ok := c.net.(interface{ CloseWrite() error }); ok {
 			half.CloseWrite()
 		}
-		return !c.dead.Load()
+		return due, !c.dead.Load()
 	}
 	if errors.Is(err, errPeerClosed) {
 		c.waitUntil(func() bool { return c.session().Drained(&c.cursor) })
 	}
-	return false
+	return due, false
 }
 
 // finish ends the connection and its session.

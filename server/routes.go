@@ -7,8 +7,8 @@ import (
 )
 
 // Routes returns everything but the upgrade: /health, /healthz and /readyz for
-// all; /clients, /metrics and /schema for administrators (see Admin). All of them
-// answer GET and HEAD only.
+// all; /clients, /metrics and /schema for administrators (see Admin), which answer GET
+// and HEAD only, and /api/disconnect, which takes a POST.
 func (s *Server) Routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/health", reading(s.health))
@@ -17,6 +17,7 @@ func (s *Server) Routes() http.Handler {
 	mux.HandleFunc("/clients", s.Admin(reading(s.serveClients)))
 	mux.HandleFunc("/metrics", s.Admin(reading(s.serveMetrics)))
 	mux.HandleFunc("/schema", s.Admin(reading(s.serveSchema)))
+	mux.HandleFunc("/api/disconnect", s.Admin(s.serveDisconnect))
 	return mux
 }
 

@@ -64,7 +64,7 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	caps := []string{capTopics, "schema/" + h.Schema().Fingerprint()}
+	caps := []string{capTopics, capCalls, "schema/" + h.Schema().Fingerprint()}
 	if options.authenticates() {
 		caps = append(caps, capAuth)
 	}
@@ -103,10 +103,11 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 func (s *Server) Hub() *hub.Hub { return s.hub }
 
 // The capabilities: acknowledged subscriptions with positions, sessions that outlive
-// sockets, and tokens that come by frame.
+// sockets, typed calls, and tokens that come by frame.
 const (
 	capTopics  = "topics/1"
 	capSession = "session/1"
+	capCalls   = "calls/1"
 	capAuth    = "auth/1"
 )
 
@@ -217,6 +218,10 @@ func (s *Server) add(c *conn) bool {
 
 // remove ends the listing of a connection.
 func (s *Server) remove(c *conn) {
+	if c.entry != nil { // whoever sees it gone finds its place free
+		s.yield(c.entry.pinned)
+		s.places.leave(c.entry)
+	}
 	s.mu.Lock()
 	delete(s.conns, c)
 	if len(s.conns) == 0 && s.idle != nil {
@@ -224,10 +229,6 @@ func (s *Server) remove(c *conn) {
 		s.idle = nil
 	}
 	s.mu.Unlock()
-	if c.entry != nil {
-		s.yield(c.entry.pinned)
-		s.places.leave(c.entry)
-	}
 	s.leave()
 }
 

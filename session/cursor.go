@@ -168,6 +168,15 @@ func (q *Queue) InOrder(c *Cursor, kind Kind, message []byte) {
 	c.bytes += len(message)
 }
 
+// Answer is InOrder for what has no bound of its own. false: there is no room for it.
+func (q *Queue) Answer(c *Cursor, message []byte) bool {
+	if c.closing == open && c.bytes+len(message) > q.limits.UnsentBytes {
+		return false
+	}
+	q.InOrder(c, Plain, message)
+	return true
+}
+
 // CloseAfter queues a close frame behind everything queued so far.
 func (q *Queue) CloseAfter(c *Cursor, message []byte) {
 	if c.closing != open {

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +39,7 @@ func newDemo() *cobra.Command {
 		Use:   "demo",
 		Short: "Serve a live feed and a page that shows it",
 		Long: `demo serves a WebSocket at /ws, a page at /, the schema at /schema, the state at
-/health and the HTTP API at /api/publish (from this machine only). Without --schema it
+/health, and for this machine only the HTTP API at /api and the clients at /clients. Without --schema it
 is a market: quotes and trades on topic equities, a portfolio every second to everyone,
 and chat rooms. With --schema and --feed it replays a file of events (NDJSON or CSV) as
 fast as their time or ts field says, times --speed; 0 is as fast as possible.`,
@@ -87,7 +84,7 @@ func (o *demoOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	listener, err := o.listen()
+	listener, err := listen(ctx, o.addr)
 	if err != nil {
 		return err
 	}
@@ -146,28 +143,6 @@ func (o *demoOptions) feedEvent(layout *wire.Layout) (*wire.Event, error) {
 		}
 	}
 	return event, checkFeed(o.feed, layout, event)
-}
-
-// listen opens the address; its errors say what to write instead.
-func (o *demoOptions) listen() (net.Listener, error) {
-	host, port, err := net.SplitHostPort(o.addr)
-	if err != nil {
-		return nil, usagef("--addr %q is no address; write host:port or :port, such as :3000", o.addr)
-	}
-	listener, err := net.Listen("tcp", o.addr)
-	switch {
-	case err == nil:
-		return listener, nil
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("address %s is in use; stop what listens there, or choose another with --addr %s:3001", o.addr, host)
-	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("port %s needs more rights; choose one above 1023 with --addr %s:3000", port, host)
-	}
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err
-	}
-	return nil, fmt.Errorf("cannot listen on %s (%w); check --addr", o.addr, err)
 }
 
 // pageURL is how a browser on this machine reaches a listener.

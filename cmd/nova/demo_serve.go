@@ -98,7 +98,7 @@ func (d *demo) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/ws", d.srv)
 	routes := d.srv.Routes()
-	for _, path := range []string{"/health", "/healthz", "/readyz", "/clients", "/metrics"} {
+	for _, path := range []string{"/health", "/healthz", "/readyz", "/clients", "/metrics", "/api/disconnect"} {
 		mux.Handle(path, routes)
 	}
 	mux.Handle("/api/publish", server.PublishHandler(d.hub, layout, server.PublishOptions{Logger: d.logger}))

@@ -53,6 +53,10 @@ func TestDemoMarket(t *testing.T) {
 	if got.code != 0 || !strings.Contains(got.stdout, `"accountId":"DEMO-1"`) {
 		t.Error(got)
 	}
+	if got := runNova(t, "", "clients", "--url", url); got.code != 0 || !strings.HasSuffix(got.stdout, " connected\n") {
+		t.Error(got)
+	}
+	fails(t, 1, []string{"disconnect", "nobody", "--url", url}, `there is no client "nobody"`)
 	if code := demo.end(t); code != 0 || demo.stderr.String() != "" {
 		t.Errorf("exit %d, stderr %q", code, demo.stderr)
 	}

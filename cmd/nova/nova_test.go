@@ -64,14 +64,29 @@ type running struct {
 
 // syncBuffer may be written and read by two goroutines.
 type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu      sync.Mutex
+	buf     bytes.Buffer
+	changed chan struct{} // closed by the next write; nil = nobody waits
 }
 
 func (b *syncBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.changed != nil {
+		close(b.changed)
+		b.changed = nil
+	}
 	return b.buf.Write(p)
+}
+
+// next returns a channel that the next write closes.
+func (b *syncBuffer) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.changed == nil {
+		b.changed = make(chan struct{})
+	}
+	return b.changed
 }
 
 func (b *syncBuffer) String() string {
@@ -173,7 +188,8 @@ func TestUsage(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"help"}, {"demo", "--help"}, {"generate", "--help"}, {"pub", "--help"}, {"sub", "--help"}, {"version", "--help"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"help"}, {"demo", "--help"}, {"generate", "--help"}, {"pub", "--help"}, {"sub", "--help"}, {"version", "--help"},
+		{"serve", "--help"}, {"config", "--help"}, {"clients", "--help"}, {"disconnect", "--help"}, {"health", "--help"}} {
 		got := runNova(t, "", args...)
 		if got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "Examples:") {
 			t.Errorf("nova %v: exit %d, stderr %q, stdout %s", args, got.code, got.stderr, got.stdout)

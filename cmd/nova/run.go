@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ignex/nova/cmd/nova/config"
 	"github.com/ignex/nova/schema"
 )
 
@@ -100,7 +101,7 @@ func newRoot() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newDemo(), newGenerate(), newPub(), newSub(), newVersion())
+	root.AddCommand(newDemo(), newServe(), newConfig(), newGenerate(), newPub(), newSub(), newClients(), newDisconnect(), newHealth(), newVersion())
 	return root
 }
 
@@ -113,6 +114,10 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usagef("unknown flag --%s; did you mean --%s?", name, near)
 		}
 		return usagef("unknown flag --%s; %s --help lists all", name, cmd.CommandPath())
+	}
+	var value *config.ValueError
+	if errors.As(err, &value) {
+		return usagef("%s", value)
 	}
 	return usagef("%s; see %s --help", err, cmd.CommandPath())
 }

@@ -19,9 +19,10 @@ import (
 
 // serverFlags are the flags of commands that talk to a running server.
 type serverFlags struct {
-	url    string
-	token  string
-	schema string
+	url       string
+	token     string
+	tokenFile string
+	schema    string
 
 	http http.Client
 }
@@ -29,9 +30,23 @@ type serverFlags struct {
 // close gives up the connections kept for further requests.
 func (s *serverFlags) close() { s.http.CloseIdleConnections() }
 
-func (s *serverFlags) add(cmd *cobra.Command) {
+func (s *serverFlags) addAddress(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.url, "url", "http://localhost:3000", "address of the server; also from NOVA_URL")
-	cmd.Flags().StringVar(&s.token, "token", "", "bearer token; also from NOVA_TOKEN")
+}
+
+func (s *serverFlags) addToken(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVar(&s.token, "token", "", usage)
+	cmd.Flags().StringVar(&s.tokenFile, "token-file", "", "file that holds the token")
+}
+
+// tokenGiven reports whether the command line has a token.
+func (s *serverFlags) tokenGiven(cmd *cobra.Command) bool {
+	return cmd.Flags().Changed("token") || s.tokenFile != ""
+}
+
+func (s *serverFlags) add(cmd *cobra.Command) {
+	s.addAddress(cmd)
+	s.addToken(cmd, "bearer token; also from NOVA_TOKEN")
 	cmd.Flags().StringVar(&s.schema, "schema", "", "schema file; without it the schema is fetched from the server")
 }
 
@@ -40,8 +55,17 @@ func (s *serverFlags) resolve(cmd *cobra.Command) error {
 	if v := os.Getenv("NOVA_URL"); v != "" && !cmd.Flags().Changed("url") {
 		s.url = v
 	}
-	if v := os.Getenv("NOVA_TOKEN"); v != "" && !cmd.Flags().Changed("token") {
+	if v := os.Getenv("NOVA_TOKEN"); v != "" && !s.tokenGiven(cmd) {
 		s.token = v
+	}
+	if s.tokenFile != "" {
+		if s.token != "" {
+			return usagef("--token and --token-file are both given; keep one")
+		}
+		var err error
+		if s.token, err = readTokenFile(s.tokenFile); err != nil {
+			return err
+		}
 	}
 	u, err := url.Parse(s.url)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {

@@ -20,7 +20,7 @@ var Layout = newLayout()
 func newLayout() *wire.Layout {
 	l := &wire.Layout{
 		Package:     "control",
-		Fingerprint: "4ad54538d3f13fe8",
+		Fingerprint: "188846e3bad93932",
 		Tables: []wire.Table{
 			{Name: "Hello", Fields: []wire.Field{
 				{Name: "version", JSON: "version", Kind: wire.Int64},
@@ -147,6 +147,22 @@ func newLayout() *wire.Layout {
 				{Name: "message", JSON: "message", Kind: wire.String},
 				{Name: "expires_in_ms", JSON: "expiresInMs", Kind: wire.Int64},
 			}},
+			{Name: "Call", Fields: []wire.Field{
+				{Name: "id", JSON: "id", Kind: wire.Int64},
+				{Name: "name", JSON: "name", Kind: wire.String},
+				{Name: "deadline_ms", JSON: "deadlineMs", Kind: wire.Int64},
+				{Name: "trace", JSON: "trace", Kind: wire.String},
+				{Name: "payload", JSON: "payload", Kind: wire.Bytes},
+			}},
+			{Name: "Reply", Fields: []wire.Field{
+				{Name: "id", JSON: "id", Kind: wire.Int64},
+				{Name: "code", JSON: "code", Kind: wire.Int64},
+				{Name: "message", JSON: "message", Kind: wire.String},
+				{Name: "payload", JSON: "payload", Kind: wire.Bytes},
+			}},
+			{Name: "Cancel", Fields: []wire.Field{
+				{Name: "id", JSON: "id", Kind: wire.Int64},
+			}},
 		},
 		Events: []wire.Event{
 			{Name: "hello", ID: 0x4f9f2cab, Table: 0, Compress: true},
@@ -174,6 +190,9 @@ func newLayout() *wire.Layout {
 			{Name: "nova.groups", ID: 0xbe76f6ab, Table: 23, Compress: true},
 			{Name: "nova.auth", ID: 0xb717a61d, Table: 24, Compress: true},
 			{Name: "nova.authed", ID: 0x1ef7e664, Table: 25, Compress: true},
+			{Name: "nova.call", ID: 0x5988ceb3, Table: 26, Compress: true},
+			{Name: "nova.reply", ID: 0x6ef0fe65, Table: 27, Compress: true},
+			{Name: "nova.cancel", ID: 0xad6b4125, Table: 28, Compress: true},
 		},
 	}
 	if err := l.Init(); err != nil {
@@ -209,6 +228,9 @@ const (
 	GroupsID            = 0xbe76f6ab // nova.groups
 	AuthID              = 0xb717a61d // nova.auth
 	AuthedID            = 0x1ef7e664 // nova.authed
+	CallID              = 0x5988ceb3 // nova.call
+	ReplyID             = 0x6ef0fe65 // nova.reply
+	CancelID            = 0xad6b4125 // nova.cancel
 )
 
 // Hello is the payload of event hello.
@@ -1623,4 +1645,185 @@ func readAuthed(r *wire.Reader, t wire.TableRef, m *Authed) {
 	if p == nil {
 		m.ExpiresInMs = r.Int64(t, 3, "expiresInMs")
 	}
+}
+
+// Call is the payload of event nova.call.
+//
+// A typed call. deadlineMs is the time left, 0 for the receiver's default; trace a W3C traceparent; payload the size-prefixed FlatBuffer of the request.
+type Call struct {
+	ID         int64  `json:"id"`
+	Name       string `json:"name"`
+	DeadlineMs int64  `json:"deadlineMs"`
+	Trace      string `json:"trace"`
+	Payload    []byte `json:"payload"`
+}
+
+// Bytes that encoding a Call starts from.
+const (
+	vtableCall = "\x0e\x00\x20\x00\x08\x00\x04\x00\x10\x00\x18\x00\x1c\x00"
+	zerosCall  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableCall = vtableCall + "\x0e\x00\x00\x00" + zerosCall
+	rootCall  = "\x00\x00\x00\x00\x14\x00\x00\x00\x00\x00" + tableCall
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Call) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootCall...)
+	return wire.Finish(fillCall(b, base, base+24, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Call) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, CallID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Call) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readCall(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillCall(b []byte, base, t int, m *Call) []byte {
+	p := b[t : t+32 : t+32]
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.ID))
+	binary.LittleEndian.PutUint64(p[16:], uint64(m.DeadlineMs))
+	b = wire.AppendString(b, base, t+4, m.Name)
+	b = wire.AppendString(b, base, t+24, m.Trace)
+	return wire.AppendBytes(b, base, t+28, m.Payload)
+}
+
+func readCall(r *wire.Reader, t wire.TableRef, m *Call) {
+	p := r.Row(t, vtableCall, 32)
+	if len(p) == 32 {
+		m.ID = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.DeadlineMs = int64(binary.LittleEndian.Uint64(p[16:]))
+	}
+	if p == nil {
+		m.ID = r.Int64(t, 0, "id")
+	}
+	m.Name = r.String(t, 1, "name")
+	if p == nil {
+		m.DeadlineMs = r.Int64(t, 2, "deadlineMs")
+	}
+	m.Trace = r.String(t, 3, "trace")
+	m.Payload = r.Bytes(t, 4, "payload")
+	if m.Payload == nil {
+		m.Payload = []byte{}
+	}
+}
+
+// Reply is the payload of event nova.reply.
+//
+// The answer to the call of that id: with code 0 the size-prefixed FlatBuffer of the response, else a message.
+type Reply struct {
+	ID      int64  `json:"id"`
+	Code    int64  `json:"code"`
+	Message string `json:"message"`
+	Payload []byte `json:"payload"`
+}
+
+// Bytes that encoding a Reply starts from.
+const (
+	vtableReply = "\x0c\x00\x1c\x00\x08\x00\x10\x00\x04\x00\x18\x00"
+	zerosReply  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableReply = vtableReply + "\x0c\x00\x00\x00" + zerosReply
+	rootReply  = "\x00\x00\x00\x00\x14\x00\x00\x00\x00\x00\x00\x00" + tableReply
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Reply) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootReply...)
+	return wire.Finish(fillReply(b, base, base+24, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Reply) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, ReplyID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Reply) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readReply(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillReply(b []byte, base, t int, m *Reply) []byte {
+	p := b[t : t+28 : t+28]
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.ID))
+	binary.LittleEndian.PutUint64(p[16:], uint64(m.Code))
+	b = wire.AppendString(b, base, t+4, m.Message)
+	return wire.AppendBytes(b, base, t+24, m.Payload)
+}
+
+func readReply(r *wire.Reader, t wire.TableRef, m *Reply) {
+	p := r.Row(t, vtableReply, 28)
+	if len(p) == 28 {
+		m.ID = int64(binary.LittleEndian.Uint64(p[8:]))
+		m.Code = int64(binary.LittleEndian.Uint64(p[16:]))
+	}
+	if p == nil {
+		m.ID = r.Int64(t, 0, "id")
+		m.Code = r.Int64(t, 1, "code")
+	}
+	m.Message = r.String(t, 2, "message")
+	m.Payload = r.Bytes(t, 3, "payload")
+	if m.Payload == nil {
+		m.Payload = []byte{}
+	}
+}
+
+// Cancel is the payload of event nova.cancel.
+//
+// Nobody waits for the answer to the call of that id any more.
+type Cancel struct {
+	ID int64 `json:"id"`
+}
+
+// Bytes that encoding a Cancel starts from.
+const (
+	vtableCancel = "\x06\x00\x10\x00\x08\x00"
+	zerosCancel  = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	tableCancel  = vtableCancel + "\x06\x00\x00\x00" + zerosCancel
+	rootCancel   = "\x00\x00\x00\x00\x0c\x00\x00\x00\x00\x00" + tableCancel
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Cancel) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootCancel...)
+	return wire.Finish(fillCancel(b, base, base+16, m), base)
+}
+
+// AppendFrame appends the unnumbered frame of m: envelope and payload.
+func (m *Cancel) AppendFrame(dst []byte) ([]byte, error) {
+	return m.AppendNova(wire.AppendHeader(dst, CancelID))
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Cancel) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readCancel(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillCancel(b []byte, base, t int, m *Cancel) []byte {
+	p := b[t : t+16 : t+16]
+	binary.LittleEndian.PutUint64(p[8:], uint64(m.ID))
+	return b
+}
+
+func readCancel(r *wire.Reader, t wire.TableRef, m *Cancel) {
+	m.ID = r.Int64(t, 0, "id")
 }

@@ -91,7 +91,7 @@ func TestIDsAreHashesOfTheNames(t *testing.T) {
 			t.Errorf("%s has id %#x", e.Name, e.ID)
 		}
 	}
-	if n := len(control.Layout.Events); n < 25 {
-		t.Errorf("%d control events; there are 13 of the base protocol, 4 of topics/1, 6 of session/1 and 2 of auth/1", n)
+	if n := len(control.Layout.Events); n < 28 {
+		t.Errorf("%d control events; there are 13 of the base protocol, 4 of topics/1, 6 of session/1, 2 of auth/1 and 3 of calls/1", n)
 	}
 }

@@ -18,7 +18,7 @@ const SESSION = "session/1";
 const TOPICS = "topics/1";
 const BATCH = "batch/1";
 
-/** What modules beside the core build on, such as `/auth`. */
+/** What modules beside the core build on, such as `/auth` and `/calls`. */
 export interface Core {
   readonly options: Options;
   readonly queue: SendQueue;
@@ -302,7 +302,7 @@ export class Client {
   }
 
   #hello(m: control.Hello): void {
-    if (m.version !== 2) return this.#link.finish(`wire version mismatch: ${m.version}, want 2`, 1002);
+    if (m.version !== 2) return this.#link.finish(`wire version ${m.version}, want 2`, 1002);
     this.#positions = m.caps.includes(TOPICS);
     this.#inbox.joined = m.caps.includes(BATCH);
     const own = this.#schema;

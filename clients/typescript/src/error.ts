@@ -26,6 +26,11 @@ export function codeOf(number: number): Code {
   return CODES[number] || "unknown";
 }
 
+/** Number of a code on the wire; 0 or less for those that never travel. */
+export function numberOf(code: Code): number {
+  return CODES.lastIndexOf(code);
+}
+
 /** What an error is about. */
 export interface ErrorContext {
   /** Event name, when one is concerned. */

@@ -146,7 +146,7 @@ export class Inbox {
   #unknown({ view, id, start, end }: Header, meta: Meta): void {
     this.stats.unknown++;
     const raw = new Uint8Array(view.buffer.slice(view.byteOffset + start, view.byteOffset + end));
-    this.once(`id ${id}`, () => new NovaError("unimplemented", `unknown event id 0x${id.toString(16)}; is this schema older than the server's?`));
+    this.once(`id ${id}`, () => new NovaError("unimplemented", `unknown event id 0x${id.toString(16)}: is the schema too old?`));
     this.handlers.dispatch(ANY, undefined, (cause) => this.#threw(undefined, cause), { ...meta, raw });
   }
 

@@ -39,7 +39,7 @@ export class SendQueue {
   #sent = 0;
   #tried = 0;
   /** Longest frame the server takes. */
-  #largest = Infinity;
+  largest = Infinity;
 
   readonly #send: (frame: Uint8Array) => boolean;
 
@@ -66,7 +66,9 @@ export class SendQueue {
       this.#entries.push(entry);
       this.#bytes += frame.length;
       this.flush();
-      if (this.#tried < this.#entries.length) entry.timer = setTimeout(() => this.#expire(entry, maxAgeMs), maxAgeMs);
+      if (this.#tried < this.#entries.length) {
+        entry.timer = setTimeout(() => this.withdraw(frame, "unavailable", `not sent: no connection for ${maxAgeMs} ms`), maxAgeMs);
+      }
     });
   }
 
@@ -76,7 +78,7 @@ export class SendQueue {
    */
   start(numbered: boolean, largest: number): void {
     this.#numbered = numbered;
-    this.#largest = largest > 0 ? largest : Infinity;
+    this.largest = largest > 0 ? largest : Infinity;
     this.#sent = 0;
     this.flush();
   }
@@ -112,8 +114,8 @@ export class SendQueue {
   flush(): void {
     for (let entry: Entry | undefined; (entry = this.#entries[this.#sent]); ) {
       const { length } = entry.frame;
-      if (this.#sent >= this.#tried && length > this.#largest) {
-        this.#fail(this.#sent, 1, "invalid", `${length} bytes are more than the ${this.#largest} the server takes`);
+      if (this.#sent >= this.#tried && length > this.largest) {
+        this.#fail(this.#sent, 1, "invalid", `${length} bytes are more than the ${this.largest} the server takes`);
         continue;
       }
       if (this.#numbered) stamp(entry.frame, this.#acked + this.#sent + 1);
@@ -140,9 +142,11 @@ export class SendQueue {
     return dropped;
   }
 
-  /** A frame that no connection took in time fails. */
-  #expire(entry: Entry, ms: number): void {
-    const at = this.#entries.indexOf(entry);
-    if (at >= this.#tried) this.#fail(at, 1, "unavailable", `not sent: no connection for ${ms} ms`);
+  /** Fails a frame that no connection took; false when one did, or it is done. */
+  withdraw(frame: Uint8Array, code: Code, why: string): boolean {
+    const at = this.#entries.findIndex((entry) => entry.frame === frame);
+    if (at < this.#tried) return false;
+    this.#fail(at, 1, code, why);
+    return true;
   }
 }

@@ -78,6 +78,16 @@ export class RealServer {
     return (await this.ask("handled")).split(",");
   }
 
+  /** Calls getQuote of the client; the symbol of the answer, or the error. */
+  call(symbol: string): Promise<string> {
+    return this.ask(`call ${symbol}`);
+  }
+
+  /** The symbols of the calls that clients made, and how those that wait ended. */
+  async called(): Promise<string[]> {
+    return (await this.ask("called")).split(",");
+  }
+
   async stop(): Promise<void> {
     const gone = once(this.process, "exit");
     this.process.stdin!.end();

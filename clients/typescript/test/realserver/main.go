@@ -4,6 +4,8 @@
 //	publish TOPIC FIRST COUNT SIZE   chats whose ts counts from FIRST, with texts of SIZE bytes
 //	stream TOPIC RATE SECONDS        quotes of 1,000 symbols, RATE a second; their number is the answer
 //	handled                          the texts of all chats that clients sent, comma separated
+//	call SYMBOL                      calls getQuote of the one client, and prints the symbol of the answer or the error
+//	called                           the symbols that clients called getQuote with, comma separated
 //
 // and answers each with one line. It ends with its standard input. The text of a chat
 // is the decimal numbers ts, ts+7919, ts+2·7919 …, a comma behind each, cut to its size.
@@ -92,6 +94,12 @@ func run(ho hub.Options, so server.Options) (err error) {
 	}()
 	c := commands{hub: h}
 	market.ChatEvent.On(h, c.handle)
+	if _, err := market.GetQuoteCall.Handle(h, c.quote); err != nil {
+		return err
+	}
+	if _, err := market.ChatEvent.Respond(h, c.respond); err != nil {
+		return err
+	}
 	fmt.Printf("ws://%s/ws\n", l.Addr())
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
@@ -108,6 +116,62 @@ type commands struct {
 
 	mu      sync.Mutex
 	handled []string
+	called  []string
+}
+
+// quote answers with the symbol, or does what it says.
+func (c *commands) quote(ctx context.Context, from *nova.Client, in *market.GetQuoteRequest) (*market.Quote, error) {
+	c.mu.Lock()
+	c.called = append(c.called, in.Symbol)
+	c.mu.Unlock()
+	switch in.Symbol {
+	case "missing":
+		return nil, nova.Errorf(nova.NotFound, "no symbol %q", in.Symbol)
+	case "broken":
+		return nil, errors.New("a secret")
+	case "wait":
+		<-ctx.Done()
+		c.mu.Lock()
+		c.called = append(c.called, ctx.Err().Error())
+		c.mu.Unlock()
+		return nil, ctx.Err()
+	case "back":
+		return market.GetQuoteCall.Do(ctx, from, in)
+	case "events":
+		for ts := range int64(20) {
+			if err := market.ChatEvent.Publish(ctx, c.hub, nova.ClientID(from.ID()), &market.Chat{Ts: ts}); err != nil {
+				return nil, err
+			}
+		}
+	case "trace":
+		return &market.Quote{Symbol: nova.TraceOf(ctx)}, nil
+	}
+	return &market.Quote{Symbol: in.Symbol, Bid: 1.5}, nil
+}
+
+func (c *commands) respond(_ context.Context, _ *nova.Client, m *market.Chat) (*market.Chat, error) {
+	if m.Text == "no" {
+		return nil, nova.Errorf(nova.Denied, "not you")
+	}
+	return &market.Chat{Text: m.Text + "!"}, nil
+}
+
+func (c *commands) call(symbol string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	clients := c.hub.Clients()
+	if len(clients) != 1 {
+		return fmt.Sprintf("error: %d clients", len(clients))
+	}
+	if symbol == "hurry" {
+		ctx, cancel = context.WithTimeout(ctx, 20*time.Millisecond)
+		defer cancel()
+	}
+	q, err := market.GetQuoteCall.Do(nova.WithTrace(ctx, "00-trace"), clients[0], &market.GetQuoteRequest{Symbol: symbol})
+	if err != nil {
+		return err.Error()
+	}
+	return q.Symbol
 }
 
 func (c *commands) handle(_ context.Context, _ *nova.Client, m *market.Chat) error {
@@ -118,9 +182,15 @@ func (c *commands) handle(_ context.Context, _ *nova.Client, m *market.Chat) err
 }
 
 func (c *commands) obey(line string) string {
-	if line == "handled" {
+	if symbol, ok := strings.CutPrefix(line, "call "); ok {
+		return c.call(symbol)
+	}
+	if line == "handled" || line == "called" {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if line == "called" {
+			return strings.Join(c.called, ",")
+		}
 		return strings.Join(c.handled, ",")
 	}
 	var topic string
