@@ -111,16 +111,16 @@ func (c *Conn) attempt(fetch bool, p *pause) ending {
 			return ending{code: ws.CodeAbnormal, framed: true, err: fmt.Errorf("get token: %w", err)}
 		}
 	}
-	conn, behind, end := c.dial(ctx)
+	conn, behind, deflate, end := c.dial(ctx)
 	if end.err != nil {
 		return end
 	}
-	return c.serve(conn, behind, p)
+	return c.serve(conn, behind, p, deflate)
 }
 
 // dial opens a socket and makes the handshake. behind are the bytes that came
-// with the server's answer.
-func (c *Conn) dial(ctx context.Context) (net.Conn, []byte, ending) {
+// with the server's answer; deflate is set when compression was agreed on.
+func (c *Conn) dial(ctx context.Context) (conn net.Conn, behind []byte, deflate *ws.Deflater, end ending) {
 	header := c.options.Header.Clone()
 	c.mu.Lock()
 	token := c.bearer.token
@@ -131,18 +131,24 @@ func (c *Conn) dial(ctx context.Context) (net.Conn, []byte, ending) {
 		}
 		header.Set("Authorization", "Bearer "+token)
 	}
-	end := ending{code: ws.CodeAbnormal}
+	end = ending{code: ws.CodeAbnormal}
 	var refusal string
 	dialer := gobwas.Dialer{
-		Header:    gobwas.HandshakeHeaderHTTP(header),
-		NetDial:   c.options.NetDial,
-		TLSConfig: c.options.TLS,
+		Header:     gobwas.HandshakeHeaderHTTP(header),
+		NetDial:    c.options.NetDial,
+		TLSConfig:  c.options.TLS,
+		Extensions: c.offers(),
 		OnStatusError: func(status int, reason []byte, response io.Reader) {
 			end.code, end.status = 0, status
 			refusal, end.after = readRefusal(response)
 		},
 	}
-	conn, reader, _, err := dialer.Dial(ctx, c.url)
+	conn, reader, shook, err := dialer.Dial(ctx, c.url)
+	if err == nil {
+		if deflate, err = c.agreed(shook.Extensions); err != nil {
+			conn.Close()
+		}
+	}
 	if err != nil {
 		if end.status != 0 {
 			err = fmt.Errorf("the server answered %d %s", end.status, strings.TrimSpace(http.StatusText(end.status)+" "+refusal))
@@ -150,15 +156,14 @@ func (c *Conn) dial(ctx context.Context) (net.Conn, []byte, ending) {
 			err = fmt.Errorf("no answer in %v: %w", c.options.HandshakeTimeout, err)
 		}
 		end.err = err
-		return nil, nil, end
+		return nil, nil, nil, end
 	}
-	var behind []byte
 	if reader != nil {
 		buffered, _ := reader.Peek(reader.Buffered()) // cannot fail: it asks for what is there
 		behind = append(behind, buffered...)
 		gobwas.PutReader(reader)
 	}
-	return conn, behind, ending{}
+	return conn, behind, deflate, ending{}
 }
 
 // readRefusal returns the start of the body of an HTTP refusal and how long it

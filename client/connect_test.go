@@ -41,7 +41,7 @@ func TestConnect(t *testing.T) {
 		if p.uri != "/ws?nova=2" || p.auth != "Bearer secret" {
 			t.Errorf("asked for %q with %q", p.uri, p.auth)
 		}
-		p.expect("hello 2 [session/1 topics/1 calls/1 auth/1 schema/" + market.Schema.Fingerprint() + "] 0")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1 auth/1 schema/" + market.Schema.Fingerprint() + "] 0")
 		p.quiet() // what follows depends on the server's hello
 		p.welcome()
 		p.expect("subscribe equities", "joinGroup desk", "chat early")
@@ -98,7 +98,7 @@ func TestReconnectRestores(t *testing.T) {
 			t.Error(err)
 		}
 		p = f.next()
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0")
 		p.welcome()
 		p.expect("subscribe b", "joinGroup g", "chat between")
 		b.Close()
@@ -122,7 +122,7 @@ func TestFlapping(t *testing.T) {
 		for i := range 30 {
 			p.conn.Close()
 			p = f.next()
-			p.expect("hello 2 [session/1 topics/1 calls/1] 0")
+			p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0")
 			p.welcome()
 			p.expect("subscribe a")
 			if i%5 == 4 { // lose some before the welcome, too
@@ -334,7 +334,7 @@ func TestSilentServer(t *testing.T) {
 		result := make(chan error, 1)
 		go func() { result <- c.Connect(t.Context()) }()
 		p := f.next()
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0")
 		if err := <-result; nova.CodeOf(err) != nova.Unavailable || time.Since(start) != 10*time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
@@ -353,7 +353,7 @@ func TestWrongVersion(t *testing.T) {
 		go func() { result <- c.Connect(t.Context()) }()
 		p := f.next()
 		p.control(&control.Hello{Version: 3})
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0", "close 1002 wire version mismatch")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0", "close 1002 wire version mismatch")
 		p.conn.Close()
 		if err := <-result; nova.CodeOf(err) != nova.FailedPrecondition || !strings.Contains(err.Error(), "version 3") {
 			t.Errorf("got %v", err)
@@ -389,7 +389,7 @@ func TestQueueFull(t *testing.T) {
 		f.set("", false)
 		p = f.next()
 		p.welcome()
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0", "chat young")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0", "chat young")
 		shut(t, c, p)
 	})
 }

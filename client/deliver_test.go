@@ -194,7 +194,7 @@ func TestGap(t *testing.T) {
 		p.expect("resume 8")
 		p.conn.Close()
 		p = f.next()
-		p.expect("hello 2 [session/1 topics/1 calls/1] 8")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 8")
 		p.welcome()
 		p.control(&control.Resumed{Ok: true, From: 9})
 		send(9, 10, 11)
@@ -265,7 +265,7 @@ func TestTopics(t *testing.T) {
 		p.conn.Close()
 		p = f.next()
 		p.welcome("topics/1")
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0", `nova.subscribe 4 a "A1" 8`, `nova.subscribe 5 b "B1" 10`, `nova.subscribe 6 e "E" 50`)
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0", `nova.subscribe 4 a "A1" 8`, `nova.subscribe 5 b "B1" 10`, `nova.subscribe 6 e "E" 50`)
 		send("a", "A1", 9) // before it is acknowledged
 		p.control(&control.TopicSubscribed{ID: 4, Topic: "a", Epoch: "A1", Offset: 8, Recovered: true})
 		p.control(&control.TopicSubscribed{ID: 5, Topic: "b", Epoch: "B2", Offset: 0})
@@ -312,7 +312,7 @@ func TestTopics(t *testing.T) {
 		p.conn.Close()
 		p = f.next()
 		p.welcome("topics/1")
-		p.expect("hello 2 [session/1 topics/1 calls/1] 3", `nova.subscribe 8 a "A1" 9`)
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 3", `nova.subscribe 8 a "A1" 9`)
 		a.Close()
 		p.expect("unsubscribe a")
 		p.control(&control.TopicSubscribed{ID: 8, Topic: "a", Epoch: "A1", Offset: 9}) // too late

@@ -57,7 +57,7 @@ func (f *fake) dial(_ context.Context, network, addr string) (net.Conn, error) {
 		return nil, errors.New("connection refused")
 	}
 	ours, theirs := net.Pipe()
-	p := &peer{t: f.t, conn: ours, frames: make(chan string, 10000), raw: make(chan []byte, 10000), parser: ws.NewParser(true, 0)}
+	p := &peer{t: f.t, conn: ours, frames: make(chan string, 10000), raw: make(chan []byte, 10000), sizes: make(chan int, 1000), parser: ws.NewParser(true, 0)}
 	go p.run(f.refuse, f.peers)
 	return theirs, nil
 }
@@ -70,7 +70,8 @@ type peer struct {
 	uri    string
 	auth   string
 	frames chan string // what the client sent, as text; closed with the connection
-	raw    chan []byte // its messages as they are
+	raw    chan []byte // its frames as they are
+	sizes  chan int    // of its messages, as far as there is room
 }
 
 func (p *peer) run(refuse string, accepted chan<- *peer) {
@@ -111,8 +112,15 @@ func (p *peer) run(refuse string, accepted chan<- *peer) {
 }
 
 func (p *peer) Message(_ ws.Opcode, data []byte) error {
-	p.raw <- append([]byte(nil), data...)
-	p.frames <- describe(data)
+	if len(p.sizes) < cap(p.sizes) {
+		p.sizes <- len(data)
+	}
+	for len(data) > 0 {
+		var frame []byte
+		frame, data = wire.Split(data)
+		p.raw <- append([]byte(nil), frame...)
+		p.frames <- describe(frame)
+	}
 	return nil
 }
 

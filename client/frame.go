@@ -58,10 +58,10 @@ func (s *socket) frame(data []byte) error {
 	switch {
 	case err != nil:
 		s.c.undecodable(err)
-		return nil
+		return errUndecodable
 	case h.Seq > wire.MaxSafe:
 		s.c.undecodable(fmt.Errorf("delivery number %d is beyond 2^53−1", h.Seq))
-		return nil
+		return errUndecodable
 	}
 	s.framed = true
 	if h.Seq == 0 {
@@ -234,6 +234,8 @@ func (s *socket) onHello(m *control.Hello) error {
 	c := s.c
 	c.mu.Lock()
 	c.topicsOn = slices.Contains(m.Caps, capTopics)
+	s.joined = slices.Contains(m.Caps, capBatch) && slices.Contains(s.caps(), capBatch)
+	c.queue.shaped(shape{joined: s.joined, deflate: s.deflate})
 	if !slices.Contains(m.Caps, capCalls) {
 		c.queue.refuseCalls()
 	}

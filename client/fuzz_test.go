@@ -35,6 +35,7 @@ func FuzzServerFrames(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(quote, quote)
+	f.Add(append(quote[:len(quote):len(quote)], encode(seeds[5])...), quote)
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		c, err := New("ws://x", Options{Schema: market.Schema})
 		if err != nil {
@@ -46,14 +47,14 @@ func FuzzServerFrames(f *testing.F) {
 		ours, theirs := net.Pipe()
 		defer ours.Close()
 		defer theirs.Close()
-		s := &socket{c: c, conn: ours}
+		s := &socket{c: c, conn: ours, joined: true}
 		c.socket = s
 		c.gate.Open()
 		c.numbers.Open()
 		market.QuoteEvent.Listen(c, func(context.Context, *market.Quote) error { return nil })
 		c.ListenAny(func(context.Context, nova.Delivery) error { return nil })
 		for _, frame := range [][]byte{first, encode(&control.Session{Session: "n.1", NextSeq: 3}), second, first} {
-			if s.frame(frame) != nil {
+			if s.frames(frame) != nil {
 				return
 			}
 		}

@@ -48,6 +48,10 @@ type Options struct {
 	Gate Gate
 	// MaxMessage is the longest message accepted, in bytes. Default 16 MiB.
 	MaxMessage int
+	// Compression offers permessage-deflate (RFC 7692): events come compressed from
+	// servers that have it on, and messages of 512 bytes and more go compressed to
+	// them. No window is kept between messages. Default false.
+	Compression bool
 	// HandshakeTimeout bounds one attempt, from dialling to the server's
 	// admission. Default 10 s.
 	HandshakeTimeout time.Duration

@@ -40,6 +40,7 @@ type queue struct {
 	given    uint64 // last number given in this session
 	largest  int    // longest frame the server takes, as it said last; 0 = any
 	pace     pace
+	shape    shape
 	ended    error // why nothing is taken any more
 
 	waiting  []item
@@ -222,7 +223,7 @@ func (q *queue) stop(items []item, unsent int) {
 	defer q.mu.Unlock()
 	opened := q.open
 	q.open, q.noCalls, q.pinged, q.head, q.controls = false, false, false, nil, 0
-	q.pace = pace{}
+	q.pace, q.shape = pace{}, shape{}
 	q.waiting = slices.DeleteFunc(q.waiting, func(it item) bool { return it.id == 0 })
 	var again []item
 	at := 0
@@ -276,8 +277,8 @@ func (q *queue) take(now time.Time) (batch []byte, items, expired []item, wait t
 			if wait = q.pace.take(now); wait > 0 {
 				break
 			}
-			batch, items = q.give(batch, items, q.waiting[n])
 		}
+		batch, items = q.giveAll(batch, items, q.waiting[:n])
 		clear(q.waiting[:n])
 		if n < len(q.waiting) || cap(q.waiting) > maxSpareItems {
 			q.waiting = q.waiting[n:]
@@ -292,31 +293,6 @@ func (q *queue) take(now time.Time) (batch []byte, items, expired []item, wait t
 		items = append(items, item{size: len(batch) - size})
 	}
 	return batch, items, expired, wait
-}
-
-// give adds one frame to a batch.
-func (q *queue) give(batch []byte, items []item, it item) ([]byte, []item) {
-	if it.id == 0 {
-		q.controls--
-	} else if q.numbered && it.seq == 0 && !it.base() {
-		q.given++
-		it.seq = q.given
-	}
-	if it.call != nil {
-		it.call.sent = true
-	}
-	if it.id != 0 {
-		stamp(it.frame, it.seq)
-	}
-	before := len(batch)
-	batch = ws.AppendMasked(batch, ws.Binary, it.frame, newKey())
-	it.size = len(batch) - before
-	items = append(items, it)
-	if it.seq != 0 {
-		it.tried = true
-		q.kept = append(q.kept, it)
-	}
-	return batch, items
 }
 
 // wrote takes back what take returned, once it is written.

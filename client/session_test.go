@@ -20,7 +20,7 @@ import (
 func (p *peer) attached(want string, m control.Session) {
 	p.t.Helper()
 	p.welcome("session/1", "topics/1")
-	p.expect("hello 2 [session/1 topics/1 calls/1] 0", want)
+	p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0", want)
 	if m.ClientID = "c1"; m.NextSeq == 0 {
 		m.NextSeq = 1
 	}
@@ -108,7 +108,7 @@ func TestSessionDelivery(t *testing.T) {
 		// A server without sessions takes over.
 		p.conn.Close()
 		p = f.next()
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0")
 		p.welcome()
 		p.chats(1)
 		r.is(t, "unavailable, recovered false, 1")
@@ -259,7 +259,7 @@ func TestSessionUpstream(t *testing.T) {
 		p.expect("chat j #3")
 		p.conn.Close()
 		p = f.next()
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0")
 		p.welcome()
 		go send("k")
 		p.expect("chat k")

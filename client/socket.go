@@ -28,10 +28,11 @@ const (
 // socket is one WebSocket of a Conn. Two goroutines serve it: the one that
 // reads, which is Conn.run, and the one that writes.
 type socket struct {
-	c      *Conn
-	ctx    context.Context // ends with the socket
-	conn   net.Conn
-	parser ws.Parser
+	c       *Conn
+	ctx     context.Context // ends with the socket
+	conn    net.Conn
+	parser  ws.Parser
+	deflate *ws.Deflater // of messages to the server; nil = they are not compressed
 
 	pause    *pause
 	bye      chan []byte   // the payload of a close frame to end with
@@ -45,6 +46,7 @@ type socket struct {
 
 	// Of the reader.
 	hello     bool   // the server's hello came
+	joined    bool   // and batch/1 is on
 	sessions  bool   // and session/1 is on
 	asked     string // the session that attach asked for
 	forgot    bool   // there was a session before, and the server has none
@@ -75,12 +77,15 @@ type socket struct {
 var bigBuffers = sync.Pool{New: func() any { return new([bigRead]byte) }}
 
 // serve exchanges frames over conn until it ends, and says how.
-func (c *Conn) serve(conn net.Conn, behind []byte, p *pause) ending {
+func (c *Conn) serve(conn net.Conn, behind []byte, p *pause, deflate *ws.Deflater) ending {
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	s := &socket{
-		c: c, ctx: ctx, conn: conn, pause: p, beat: c.options.Heartbeat, parser: ws.NewParser(false, c.options.MaxMessage),
+		c: c, ctx: ctx, conn: conn, pause: p, deflate: deflate, beat: c.options.Heartbeat, parser: ws.NewParser(false, c.options.MaxMessage),
 		bye: make(chan []byte, 1), readDone: make(chan struct{}), written: make(chan struct{}),
+	}
+	if deflate != nil {
+		s.parser.AllowCompressed()
 	}
 	c.gate.Open()
 	c.numbers.Open()
@@ -104,10 +109,7 @@ func (c *Conn) serve(conn net.Conn, behind []byte, p *pause) ending {
 
 // firstFrame returns our hello as a WebSocket message.
 func (s *socket) firstFrame() []byte {
-	hello := control.Hello{Version: wire.Version, Caps: []string{capSession, capTopics, capCalls}, LastSeq: int64(s.c.gate.Last())}
-	if s.c.options.Token != nil {
-		hello.Caps = append(hello.Caps, capAuth)
-	}
+	hello := control.Hello{Version: wire.Version, Caps: s.caps(), LastSeq: int64(s.c.gate.Last())}
 	if schema := s.c.options.Schema; schema != nil {
 		hello.Caps = append(hello.Caps, "schema/"+schema.Fingerprint())
 	}
@@ -399,7 +401,7 @@ func (s *socket) Message(op ws.Opcode, data []byte) error {
 		s.c.undecodable(errors.New("text message: frames are binary messages"))
 		return nil
 	}
-	return s.frame(data)
+	return s.frames(data)
 }
 
 // Control takes a WebSocket control frame of the server's (ws.Handler).

@@ -158,7 +158,7 @@ func TestTokenInBand(t *testing.T) {
 			t.Errorf("header %q", p.auth)
 		}
 		p.control(&control.Hello{Version: 2, Caps: []string{"auth/1", "session/1"}})
-		p.expect("hello 2 [session/1 topics/1 calls/1 auth/1] 0", "auth 1 t1", `attach "" 0`)
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1 auth/1] 0", "auth 1 t1", `attach "" 0`)
 		p.control(&control.Authed{ID: 1})
 		p.control(&control.Welcome{ClientID: "c1"})
 		p.control(&control.Session{Session: "n.1", ClientID: "c1", NextSeq: 1})

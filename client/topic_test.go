@@ -67,11 +67,11 @@ func TestListedTopicsAfterALostAttach(t *testing.T) {
 		p.conn.Close()
 		p = f.next()
 		p.welcome("session/1", "topics/1")
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0", `attach "n.1" 1 t@e:0`)
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0", `attach "n.1" 1 t@e:0`)
 		p.conn.Close()
 		p = f.next()
 		p.welcome()
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0", "subscribe t")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0", "subscribe t")
 		shut(t, c, p)
 	})
 }

@@ -59,7 +59,7 @@ func TestNoLimitOfABaseServer(t *testing.T) {
 		p.conn.Close()
 		p = f.next()
 		p.welcome()
-		p.expect("hello 2 [session/1 topics/1 calls/1] 0")
+		p.expect("hello 2 [session/1 topics/1 batch/1 calls/1] 0")
 		synctest.Wait()
 		long := strings.Repeat("x", 200)
 		say(t, c, long)

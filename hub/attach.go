@@ -169,6 +169,7 @@ func (s *Session) handOver(c *session.Cursor, old *Session, n uint64, text strin
 	}
 	s.queue.Leave(c)
 	s.hub.metrics.replayed.Add(old.queue.Written() - n)
+	c.Batch = caps&CapBatch != 0
 	old.queue.Recover(c, n, caps&CapTopics != 0, caps&CapSession != 0)
 	old.peer, s.peer = s.peer, nil
 	old.terms, old.version = terms, s.version

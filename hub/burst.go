@@ -26,11 +26,12 @@ type Burst struct {
 // task is one application frame. Its payload begins where that of the task before
 // ends.
 type task struct {
-	state *eventState // nil = unknown
-	seq   uint64      // of clients with session/1: their number
-	end   int
-	size  int // of the payload
-	fate  fate
+	state  *eventState // nil = unknown
+	seq    uint64      // of clients with session/1: their number
+	end    int
+	size   int // of the payload
+	fate   fate
+	joined bool // see Join
 }
 
 // fate is what becomes of an application frame.
@@ -110,6 +111,10 @@ func (b *Burst) append(t task) (full bool) {
 	return len(b.tasks) >= burstTasks || len(b.bytes) >= burstPayload
 }
 
+// Join says that the frame added last follows another one in its message: it is
+// discarded when that does not decode.
+func (b *Burst) Join() { b.tasks[len(b.tasks)-1].joined = true }
+
 // Event returns the id of the event added last; 0 without one the schema has.
 func (b *Burst) Event() uint32 {
 	if b.state == nil {
@@ -157,11 +162,12 @@ type place struct {
 	frame, at int        // index of the task, position of its payload
 	begun     bool       // rest is of this frame
 	rest      []*handler // that have not run
+	box       *inbox
 }
 
 // handle runs the handlers for the frames of a burst.
-func (s *Session) handle(b *Burst) {
-	var p place
+func (s *Session) handle(b *Burst, box *inbox) {
+	p := place{box: box}
 	for !s.handleOn(b, &p) {
 	}
 	b.release()
@@ -179,14 +185,17 @@ func (s *Session) handleOn(b *Burst, p *place) (done bool) {
 	for ; p.frame < len(b.tasks); p.frame++ {
 		t := &b.tasks[p.frame]
 		if !p.begun {
-			p.begun, p.rest = true, s.handlers(t, b.bytes[p.at:t.end:t.end])
+			p.begun, p.rest = true, nil
+			if p.box.torn = p.box.torn && t.joined; !p.box.torn {
+				p.rest = s.handlers(t, b.bytes[p.at:t.end:t.end])
+			}
 		}
 		for len(p.rest) > 0 {
 			x := p.rest[0]
 			p.rest = p.rest[1:]
 			err := s.call(x, t.state, b.bytes[p.at:t.end:t.end])
 			if err != nil && !s.failed(t.state, err) {
-				p.rest = nil
+				p.rest, p.box.torn = nil, true
 			}
 		}
 		p.begun, p.at = false, t.end

@@ -148,6 +148,9 @@ func (s *Session) open(next uint64, cursors []control.Cursor) error {
 		s.caps = s.peer.Caps()
 	}
 	s.queue.Admit(next, s.caps&CapTopics != 0, s.caps&CapSession != 0)
+	if c := s.owner.Load(); c != nil {
+		c.Batch = s.caps&CapBatch != 0
+	}
 	s.mu.Unlock()
 	s.announce()
 	defer s.release() // OnConnect finds the client in its groups and topics

@@ -171,6 +171,7 @@ type inbox struct {
 	running  bool
 	held     bool   // nothing begins before release
 	closed   bool   // takes nothing more
+	torn     bool   // the rest of a message is discarded; of whoever handles bursts
 	received uint64 // number of the last client frame taken
 	asking   int    // calls that wait for the client's answer
 
@@ -288,7 +289,7 @@ func (s *Session) work(box *inbox) {
 			if e.run != nil {
 				s.runHook(e.run)
 			} else {
-				s.handle(e.burst)
+				s.handle(e.burst, box)
 			}
 			*e = entry{}
 			box.mu.Lock()

@@ -30,6 +30,7 @@ type Hub struct {
 	users      directory
 	userGroups userGroups
 	cluster    atomic.Pointer[Cluster]
+	packing    atomic.Pointer[packing]
 	metrics    counters
 	trace      *Trace
 	most       atomic.Int64 // sessions
@@ -103,8 +104,10 @@ func New(options Options) (*Hub, error) {
 		KeepBytes:    options.Session.MaxBytes,
 		Numbered:     !options.Session.Off,
 		ShareSize:    shareSize,
+		JoinSize:     joinSize,
 		Resumed:      resumedMessage,
 		Gap:          appendGap,
+		GapSize:      len(appendGap(nil, 0, 0, 0)),
 		Key:          h.frameKey,
 		Held:         &h.held,
 	}
@@ -364,6 +367,9 @@ func (h *Hub) session(id string) *Session {
 // shareSize is the size from which on a frame is not copied for each socket: two
 // pieces of memory in one write then cost less than the copy.
 const shareSize = 4 << 10
+
+// joinSize is the most bytes of a message of several frames (batch/1).
+const joinSize = 16 << 10
 
 // runBytes is the memory of one run of frames in a session's ring.
 const runBytes = 24

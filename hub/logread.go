@@ -242,7 +242,7 @@ func (h *Hub) loggedFrame(e *topiclog.Entry) (session.Frame, bool) {
 	if state == nil {
 		return session.Frame{}, false
 	}
-	f := session.NewFrame(state.event, e.Frame)
+	f := h.packing.Load().frame(state.event, e.Frame)
 	return f, f.Size() <= h.options.Backpressure.MaxBytes
 }
 

@@ -25,6 +25,7 @@ type Caps uint32
 const (
 	CapTopics  Caps = 1 << iota // topics/1: positions and acknowledged subscriptions
 	CapSession                  // session/1: a session that outlives sockets, gaps, acks
+	CapBatch                    // batch/1: several frames in one message
 	CapCalls                    // calls/1: typed calls, both ways
 )
 

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/internal/ws"
@@ -128,6 +129,7 @@ func (h *Hub) deliver(p *nova.Publication) (nova.Result, []<-chan appended, erro
 	}
 	var out outgoing // filled in place: a literal would be copied, after a stall
 	out.event, out.frame, out.except, out.durable = p.Event, p.Frame, p.Target.Except, p.Durable
+	out.packing = &h.packing
 	result := h.reach(&p.Target, &out)
 	return result, out.waits, nil
 }
@@ -163,11 +165,12 @@ func (h *Hub) reach(to *nova.Target, out *outgoing) nova.Result {
 // outgoing is a publication on its way. Its frame is copied once, and only when
 // someone gets it or a history keeps it.
 type outgoing struct {
-	event  *wire.Event
-	frame  []byte
-	except string
-	copied session.Frame
-	done   bool
+	packing *atomic.Pointer[packing]
+	event   *wire.Event
+	frame   []byte
+	except  string
+	copied  session.Frame
+	done    bool
 
 	durable bool
 	waits   []<-chan appended // of a durable one: a topic's log each
@@ -175,7 +178,7 @@ type outgoing struct {
 
 func (o *outgoing) get() session.Frame {
 	if !o.done {
-		o.copied, o.done = session.NewFrame(o.event, o.frame), true
+		o.copied, o.done = o.packing.Load().frame(o.event, o.frame), true
 	}
 	return o.copied
 }

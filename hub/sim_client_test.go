@@ -70,7 +70,11 @@ func (cl *simClient) dial() {
 		return
 	}
 	cl.gate.Open()
-	cl.send(&control.Hello{Version: 2, Caps: []string{"session/1", "topics/1"}})
+	caps := []string{"session/1", "topics/1"}
+	if cl.id%2 == 1 {
+		caps = append(caps, "batch/1")
+	}
+	cl.send(&control.Hello{Version: 2, Caps: caps})
 }
 
 type simControl interface {

@@ -55,12 +55,15 @@ type rare struct {
 	overdue *overdue // of an unfinished message that the reader waits for
 }
 
-func newConn(s *Server, session *hub.Session, nc net.Conn, nova bool, e *entry) *conn {
+func newConn(s *Server, session *hub.Session, nc net.Conn, nova, deflate bool, e *entry) *conn {
 	c := &conn{server: s, net: nc, nova: nova, entry: e}
 	c.current.Store(session)
 	c.parser = ws.NewParser(true, s.options.MaxMessageSize)
 	c.seen.Store(s.tick.Load())
 	c.progress.Store(s.tick.Load())
+	if c.cursor.Deflate = deflate; deflate {
+		c.parser.AllowCompressed()
+	}
 	c.setUpSocket()
 	session.Attach(c, &c.cursor)
 	return c

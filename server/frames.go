@@ -11,7 +11,7 @@ import (
 	"github.com/ignex/nova/wire/control"
 )
 
-// Message implements ws.Handler: one message is one frame.
+// Message implements ws.Handler: one message is one frame, or with batch/1 several.
 func (c *conn) Message(op ws.Opcode, data []byte) error {
 	if c.closing.Load() {
 		return nil // nothing is handled behind a close
@@ -19,6 +19,18 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	if op == ws.Text {
 		return &ws.CloseError{Code: 1003, Reason: "text frame received"}
 	}
+	if c.Caps()&hub.CapBatch != 0 {
+		return c.batch(data)
+	}
+	err := c.frame(data, false)
+	if err == errUndecodable {
+		return nil
+	}
+	return err
+}
+
+// frame takes one frame; joined says that it follows another in its message.
+func (c *conn) frame(data []byte, joined bool) error {
 	head, payload, err := wire.ParseFrame(data)
 	over := false
 	if l := c.server.limits; l != nil {
@@ -29,7 +41,7 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	}
 	if err != nil || head.Trailer {
 		c.session().Undecodable(hub.DamageEnvelope)
-		return nil
+		return errUndecodable
 	}
 	event := c.burst != nil && c.burst.Event() == head.ID || control.Layout.EventByID(head.ID) == nil ||
 		head.ID == control.CallID && c.Caps()&hub.CapCalls != 0 // numbered like an event
@@ -67,7 +79,7 @@ func (c *conn) Message(op ws.Opcode, data []byte) error {
 	case over:
 		return c.overLimit(event, head, payload)
 	case event:
-		return c.application(head, payload)
+		return c.application(head, payload, joined)
 	}
 	return c.route(head, payload)
 }
@@ -111,7 +123,7 @@ func (c *conn) hello(payload []byte) error {
 	var m control.Hello
 	if m.UnmarshalNova(payload) != nil {
 		c.session().Undecodable(hub.DamageControl)
-		return nil
+		return errUndecodable
 	}
 	c.server.metrics.control.Add(1)
 	if m.Version != wire.Version {
@@ -134,6 +146,9 @@ func (c *conn) greeted(m *control.Hello) error {
 	var caps hub.Caps
 	if slices.Contains(m.Caps, capTopics) {
 		caps |= hub.CapTopics
+	}
+	if slices.Contains(m.Caps, capBatch) && offersBatch(c.server.hub, &c.server.options) {
+		caps |= hub.CapBatch
 	}
 	if slices.Contains(m.Caps, capCalls) {
 		caps |= hub.CapCalls
@@ -221,7 +236,7 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 	}
 	if err != nil {
 		c.session().Undecodable(hub.DamageControl)
-		return nil
+		return errUndecodable
 	}
 	c.server.metrics.control.Add(1)
 	return nil
@@ -229,11 +244,15 @@ func (c *conn) route(head wire.Header, payload []byte) error {
 
 // application gathers an event for the hub. What was gathered is handed over
 // before anything else of the client is handled, and at the end of what was read.
-func (c *conn) application(head wire.Header, payload []byte) error {
+func (c *conn) application(head wire.Header, payload []byte, joined bool) error {
 	if c.burst == nil {
 		c.burst = c.server.hub.Burst()
 	}
-	if c.burst.Add(head, payload) {
+	full := c.burst.Add(head, payload)
+	if joined {
+		c.burst.Join()
+	}
+	if full {
 		return c.handOver()
 	}
 	return nil

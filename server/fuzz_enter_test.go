@@ -28,7 +28,7 @@ func FuzzEntering(f *testing.F) {
 		if token != "" && (err != nil || !strings.Contains(protocols, subprotocolToken+base64.RawURLEncoding.EncodeToString([]byte(token)))) {
 			t.Errorf("token %q of %q, %v", token, protocols, err)
 		}
-		if strings.Contains(string(switching("x", offersProtocol(r))), subprotocolToken) {
+		if strings.Contains(string(switching("x", offersProtocol(r), "")), subprotocolToken) {
 			t.Error("a token is echoed")
 		}
 		if addr := p.client(r); !addr.IsValid() || addr.Zone() != "" || addr.Is4In6() {

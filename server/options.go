@@ -77,7 +77,9 @@ type Options struct {
 	// that brought nothing the connection is dead. Default 25 s, negative = off.
 	Heartbeat  time.Duration
 	WriteStall time.Duration // no byte accepted while some are unsent; default 30 s
-	Logger     *slog.Logger  // default silent
+	// Compression is off by default.
+	Compression Compression
+	Logger      *slog.Logger // default silent
 	// Clock is what Identity.ExpiresAt is compared with. Default time.Now.
 	Clock func() time.Time
 
@@ -155,6 +157,9 @@ func (o *Options) setDefaults() error {
 	}
 	if o.MaxConnections < 0 || o.AcceptBurst < 0 || o.MaxMessageSize < 0 {
 		return errors.New("server: Options.MaxConnections, AcceptBurst and MaxMessageSize must not be negative")
+	}
+	if err := o.Compression.setDefaults(); err != nil {
+		return err
 	}
 	if err := o.RateLimit.setDefaults(); err != nil {
 		return err

@@ -59,12 +59,20 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 	if err := options.setDefaults(); err != nil {
 		return nil, err
 	}
+	if options.Compression.Level > 0 {
+		if err := h.CompressWith(options.Compression.Level, options.Compression.MinSize); err != nil {
+			return nil, err
+		}
+	}
 	caps := []string{capTopics, capCalls, "schema/" + h.Schema().Fingerprint()}
 	if options.authenticates() {
 		caps = append(caps, capAuth)
 	}
 	if h.Sessions() {
 		caps = append([]string{capSession}, caps...)
+	}
+	if offersBatch(h, &options) {
+		caps = append(caps, capBatch)
 	}
 	hello := control.Hello{Version: 2, Caps: caps}
 	frame, err := hello.AppendFrame(nil)
@@ -157,7 +165,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, e *entry, key str
 		s.refuse(w, r, no)
 		return false
 	}
-	out := append(switching(key, offersProtocol(r)), s.hello...)
+	deflate := s.options.Compression.agree(r)
+	out := append(switching(key, offersProtocol(r), deflate), s.hello...)
 	if !e.waiting.Load() {
 		out = append(out, welcome(session)...)
 	}
@@ -176,7 +185,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, e *entry, key str
 		early, _ = rw.Reader.Peek(n)
 		early = append([]byte(nil), early...)
 	}
-	c := newConn(s, session, nc, r.URL.Query().Get("nova") == "2", s.keep(e, r))
+	c := newConn(s, session, nc, r.URL.Query().Get("nova") == "2", deflate != "", s.keep(e, r))
 	nc.SetWriteDeadline(time.Now().Add(s.options.HandshakeTimeout))
 	if _, err := nc.Write(out); err != nil {
 		nc.Close()

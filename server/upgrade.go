@@ -128,7 +128,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	}
 	if no.code != 0 && r.URL.Query().Get("nova") == "2" {
 		if key, err := checkUpgrade(r); err == nil {
-			s.refuseUpgraded(w, switching(key, offersProtocol(r)), no)
+			s.refuseUpgraded(w, switching(key, offersProtocol(r), ""), no)
 			return
 		}
 	}
@@ -211,11 +211,15 @@ func hasToken(h http.Header, name, token string) bool {
 }
 
 // switching returns the 101 response for a key. protocol: the client offered ours;
-// whatever else it offered, a token above all, is not repeated.
-func switching(key string, protocol bool) []byte {
+// whatever else it offered, a token above all, is not repeated. extensions are those
+// agreed on, "" = none.
+func switching(key string, protocol bool, extensions string) []byte {
 	chosen := ""
 	if protocol {
 		chosen = "Sec-WebSocket-Protocol: " + subprotocol + "\r\n"
+	}
+	if extensions != "" {
+		chosen += "Sec-WebSocket-Extensions: " + extensions + "\r\n"
 	}
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	return []byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +

@@ -1,5 +1,7 @@
 package session
 
+import "math"
+
 // Attach makes c the only cursor that moves the queue, behind what was written.
 func (q *Queue) Attach(c *Cursor) {
 	q.cursor = c
@@ -120,8 +122,12 @@ func (q *Queue) message(c *Cursor, p *place, kind piece, size int) []byte {
 	case pieceOrder:
 		return c.order[p.order].data[p.off:]
 	}
-	if p.gapTo > 0 {
-		return q.limits.Gap(nil, p.next, p.gapTo, p.reason)[p.off:]
+	switch {
+	case p.joined:
+		_, bare := q.measure(c, p.next, p.upTo+1, math.MaxInt)
+		return q.appendJoined(make([]byte, 0, size), c, p, bare)[p.off:]
+	case p.upTo > 0:
+		return q.limits.Gap(nil, p.next, p.upTo, p.reason)[p.off:]
 	}
 	number := p.next
 	if !q.limits.Numbered {
@@ -129,7 +135,7 @@ func (q *Queue) message(c *Cursor, p *place, kind piece, size int) []byte {
 	}
 	r := q.ring.at(q.ring.find(p.next))
 	f := r.batch.Frame(int(r.first) + int(p.next-r.num))
-	return f.appendPart(make([]byte, 0, size-p.off), number, q.trailers, p.off, size-p.off)
+	return f.appendPart(make([]byte, 0, size-p.off), number, q.form(c), p.off, size-p.off)
 }
 
 // Forget gives up the control frames in order that no write has begun, but the

@@ -46,10 +46,12 @@ type place struct {
 	// frames and bytes first written on the way here
 	frames, bytes       int32
 	ownFrames, ownBytes int32
-	// of the declaration of a hole under way: its last number and reason
-	gapTo  uint64
+	// of what is under way and covers more than one number, the declaration of a hole
+	// or a joined message: its last number, 0 = none, and the reason of the hole
+	upTo   uint64
 	reason Reason
 	piece  piece // what is under way when off > 0
+	joined bool  // that is a joined message
 }
 
 // closing says where the close frame stands; nothing is queued behind it.
@@ -73,6 +75,9 @@ type Cursor struct {
 	// Share lets Fill leave the payloads of large frames in place, see Shared. It
 	// must not change while something is under way.
 	Share bool
+	// Batch lets Fill join small frames to one message, and Deflate send compressed
+	// payloads. Neither may change once frames were written.
+	Batch, Deflate bool
 	// Dead says that the socket is closed. It may be set at any time.
 	Dead atomic.Bool
 

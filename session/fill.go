@@ -54,7 +54,7 @@ func (q *Queue) seams(c *Cursor) [2]uint64 {
 	if q.cursor != c || q.lastHole <= q.lost {
 		return [2]uint64{} // no holes
 	}
-	return [2]uint64{c.at.gapTo + 1, q.sealed()}
+	return [2]uint64{c.at.upTo + 1, q.sealed()}
 }
 
 func (q *Queue) join(seams [2]uint64) {
@@ -113,9 +113,18 @@ func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, 
 	if int(p.order) < len(c.order) {
 		stop = min(stop, c.order[p.order].at)
 	}
+	if c.Batch {
+		return q.fillJoined(c, p, dst, start, stop)
+	}
+	return q.fillFrames(c, p, dst, start, stop)
+}
+
+// fillFrames copies what stands before number stop, each frame as a message.
+func (q *Queue) fillFrames(c *Cursor, p *place, dst []byte, start int, stop uint64) (_ []byte, more bool) {
 	if p.off > 0 {
 		stop = p.next + 1
 	}
+	form := q.form(c)
 	for i := q.ring.find(p.next); p.next < stop; i++ {
 		r := q.ring.at(i)
 		if r.batch == nil {
@@ -135,9 +144,9 @@ func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, 
 			if !q.limits.Numbered {
 				number = 0
 			}
-			size, room := f.writtenSize(q.trailers), cap(dst)-len(dst)
+			size, room := f.writtenSize(form), cap(dst)-len(dst)
 			switch {
-			case c.Share && len(f.data) >= q.limits.ShareSize && room >= maxHead && p.off < size-f.trailing(q.trailers):
+			case c.Share && len(f.data) >= q.limits.ShareSize && room >= maxHead && f.shares(form, q.limits.ShareSize, size-p.off):
 				dst = q.share(c, p, f, dst, number)
 				if p.off == size {
 					p.off = 0
@@ -146,12 +155,12 @@ func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, 
 				p.piece = pieceRing
 				return dst, false
 			case p.off == 0 && size <= room:
-				dst = f.appendTo(dst, number, q.trailers)
+				dst = f.appendTo(dst, number, form)
 			case p.off == 0 && len(dst) > start:
 				return dst, false
 			default:
 				n := min(room, size-p.off)
-				dst = f.appendPart(dst, number, q.trailers, p.off, n)
+				dst = f.appendPart(dst, number, form, p.off, n)
 				if p.off += n; p.off < size {
 					p.piece = pieceRing
 					return dst, false
@@ -167,10 +176,11 @@ func (q *Queue) fillRing(c *Cursor, p *place, dst []byte, start int) (_ []byte, 
 // share copies what is left before the payload of a frame and leaves the payload
 // where it is, as the end of this write.
 func (q *Queue) share(c *Cursor, p *place, f *Frame, dst []byte, number uint64) []byte {
-	payload := f.payload()
-	head := f.writtenSize(q.trailers) - len(payload) - f.trailing(q.trailers)
+	form := q.form(c)
+	payload := f.body(form)
+	head := f.writtenSize(form) - len(payload) - f.trailing(form)
 	if p.off < head {
-		dst = f.appendPart(dst, number, q.trailers, p.off, head-p.off)
+		dst = f.appendPart(dst, number, form, p.off, head-p.off)
 		p.off = head
 	}
 	c.shared = payload[p.off-head:]
@@ -185,9 +195,9 @@ const MaxGap = 256
 // says: the hole may grow while a part of it is written.
 func (q *Queue) gap(p *place, r *run, dst []byte) []byte {
 	if p.off == 0 {
-		p.gapTo, p.reason = min(r.end(), q.end())-1, Reason(r.first)
+		p.upTo, p.reason = min(r.end(), q.end())-1, Reason(r.first)
 	}
-	return q.limits.Gap(dst, p.next, p.gapTo, p.reason)
+	return q.limits.Gap(dst, p.next, p.upTo, p.reason)
 }
 
 // fillGap copies the declaration of a hole in place of its numbers.
@@ -197,14 +207,14 @@ func (q *Queue) fillGap(p *place, r *run, dst []byte, start int) (_ []byte, more
 	rest, room := message[p.off:], cap(dst)-len(dst)
 	if len(rest) > room {
 		if p.off == 0 && len(dst) > start {
-			p.gapTo = 0
+			p.upTo = 0
 			return dst, false
 		}
 		p.off, p.piece = p.off+room, pieceRing
 		return append(dst, rest[:room]...), false
 	}
-	p.next = p.gapTo + 1
-	p.off, p.gapTo = 0, 0
+	p.next = p.upTo + 1
+	p.off, p.upTo = 0, 0
 	return append(dst, rest...), true
 }
 
@@ -256,7 +266,7 @@ func (q *Queue) walk(c *Cursor, n int) place {
 		q.skip(c, &p, kind)
 	}
 	if p.off == 0 {
-		p.gapTo = 0
+		p.upTo, p.joined = 0, false
 	}
 	return p
 }
@@ -270,10 +280,15 @@ func (q *Queue) size(c *Cursor, p *place, kind piece) (int, bool) {
 	case pieceOrder:
 		return len(c.order[p.order].data), true
 	}
+	if c.Batch {
+		if n := q.joinedSize(c, p); n > 0 {
+			return n, true
+		}
+	}
 	r := q.ring.at(q.ring.find(p.next))
 	switch {
 	case r.batch != nil:
-		return r.batch.Frame(int(r.first) + int(p.next-r.num)).writtenSize(q.trailers), true
+		return r.batch.Frame(int(r.first) + int(p.next-r.num)).writtenSize(q.form(c)), true
 	case !q.gaps:
 		p.next = r.end()
 		return 0, false
@@ -291,9 +306,13 @@ func (q *Queue) skip(c *Cursor, p *place, kind piece) {
 	case pieceOrder:
 		p.order++
 	default:
-		if p.gapTo > 0 {
-			p.next = p.gapTo + 1
-			p.gapTo = 0
+		switch {
+		case p.joined:
+			q.passJoined(p)
+			return
+		case p.upTo > 0:
+			p.next = p.upTo + 1
+			p.upTo = 0
 			return
 		}
 		r := q.ring.at(q.ring.find(p.next))

@@ -22,6 +22,8 @@ type Frame struct {
 	data []byte // WebSocket header, wire frame
 	sum  int    // bytes of its batch up to and including this frame
 	head uint8  // bytes of the WebSocket header
+
+	packed *packed // nil = never compressed
 }
 
 // NewFrame copies an unnumbered wire frame: envelope and payload.
@@ -40,26 +42,70 @@ func (f *Frame) Size() int { return len(f.data) }
 func (f *Frame) Wire() []byte { return f.data[f.head:] }
 
 // writtenSize returns the bytes the frame takes on a socket.
-func (f *Frame) writtenSize(trailer bool) int {
-	if !trailer || f.Ref == 0 {
+func (f *Frame) writtenSize(fm form) int {
+	if fm == 0 {
 		return len(f.data)
 	}
-	n := len(f.data) - int(f.head) + wire.TrailerLen
+	fm = f.formIn(fm)
+	if data := f.compressed(fm); data != nil {
+		n := packedSize(len(data), fm)
+		return ws.HeaderSize(n) + n
+	}
+	if fm&withTrailer == 0 {
+		return len(f.data)
+	}
+	n := f.bareSize(fm)
 	return ws.HeaderSize(n) + n
 }
 
-// trailing returns the bytes behind the payload.
-func (f *Frame) trailing(trailer bool) int {
-	if !trailer || f.Ref == 0 {
+// bareSize returns the bytes of the frame in a joined message, where it is not
+// compressed.
+func (f *Frame) bareSize(fm form) int {
+	n := len(f.data) - int(f.head)
+	if f.formIn(fm)&withTrailer != 0 {
+		n += wire.TrailerLen
+	}
+	return n
+}
+
+// formIn returns the form that this frame has: without a position it has no
+// trailer.
+func (f *Frame) formIn(fm form) form {
+	if f.Ref == 0 {
+		fm &^= withTrailer
+	}
+	return fm
+}
+
+// body returns what is between head and trailer: the part that is shared.
+func (f *Frame) body(fm form) []byte {
+	if data := f.compressed(fm); data != nil {
+		return data
+	}
+	return f.payload()
+}
+
+// trailing returns the bytes behind the body.
+func (f *Frame) trailing(fm form) int {
+	switch {
+	case f.formIn(fm)&withTrailer == 0:
 		return 0
+	case f.compressed(fm) != nil:
+		return packedTrail
 	}
 	return wire.TrailerLen
 }
 
+// shares reports whether the body is large enough not to be copied, and some of it
+// among the last left bytes of the message.
+func (f *Frame) shares(fm form, least, left int) bool {
+	return left > f.trailing(fm) && (fm&deflated == 0 || len(f.body(fm)) >= least)
+}
+
 func (f *Frame) payload() []byte { return f.data[int(f.head)+wire.HeaderLen:] }
 
-// maxHead is the most bytes in front of a payload.
-const maxHead = ws.MaxHeader + wire.HeaderLen
+// maxHead is the most bytes in front of a body.
+const maxHead = ws.MaxHeader + packedHead
 
 // The parts of the envelope that are stamped (docs/protocol.md, "One frame").
 const (
@@ -70,17 +116,32 @@ const (
 )
 
 // appendTo appends the whole frame for one socket; number 0 leaves it unnumbered.
-func (f *Frame) appendTo(dst []byte, number uint64, trailer bool) []byte {
+func (f *Frame) appendTo(dst []byte, number uint64, fm form) []byte {
+	if fm != 0 {
+		if f.compressed(fm) != nil {
+			return f.appendPart(dst, number, fm, 0, cap(dst)-len(dst))
+		}
+		if f.formIn(fm)&withTrailer != 0 {
+			dst = ws.AppendHeader(dst, ws.Binary, f.bareSize(fm))
+			return f.appendBare(dst, number, fm)
+		}
+	}
 	at := len(dst) + int(f.head)
-	if trailer && f.Ref != 0 {
-		dst = ws.AppendHeader(dst, ws.Binary, len(f.data)-int(f.head)+wire.TrailerLen)
-		at = len(dst)
-		dst = append(dst, f.data[f.head:]...)
+	dst = append(dst, f.data...)
+	if number != 0 {
+		dst[at+offFlags] |= flagSeq
+		binary.LittleEndian.PutUint64(dst[at+offSeq:], number)
+	}
+	return dst
+}
+
+// appendBare appends the frame without a WebSocket header.
+func (f *Frame) appendBare(dst []byte, number uint64, fm form) []byte {
+	at := len(dst)
+	dst = append(dst, f.data[f.head:]...)
+	if f.formIn(fm)&withTrailer != 0 {
 		dst[at+offFlags] |= flagTrailer
-		dst = binary.LittleEndian.AppendUint64(dst, f.Ref)
-		dst = binary.LittleEndian.AppendUint64(dst, f.Offset)
-	} else {
-		dst = append(dst, f.data...)
+		dst = f.appendTrailer(dst)
 	}
 	if number != 0 {
 		dst[at+offFlags] |= flagSeq
@@ -89,28 +150,42 @@ func (f *Frame) appendTo(dst []byte, number uint64, trailer bool) []byte {
 	return dst
 }
 
+func (f *Frame) appendTrailer(dst []byte) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, f.Ref), f.Offset)
+}
+
 // appendPart appends at most room bytes of the frame from byte off on: for
 // frames longer than one write, and for the rest after a short write.
-func (f *Frame) appendPart(dst []byte, number uint64, trailer bool, off, room int) []byte {
-	trailer = trailer && f.Ref != 0
-	envelope := int(f.head) + wire.HeaderLen // where the payload begins
-	var tmp [ws.MaxHeader + wire.HeaderLen + wire.TrailerLen]byte
-	var first, last []byte
-	if trailer {
-		first = ws.AppendHeader(tmp[:0], ws.Binary, len(f.data)-int(f.head)+wire.TrailerLen)
-		first = append(first, f.data[f.head:envelope]...)
-		first[len(first)-wire.HeaderLen+offFlags] |= flagTrailer
-		last = binary.LittleEndian.AppendUint64(first[len(first):], f.Ref)
-		last = binary.LittleEndian.AppendUint64(last, f.Offset)
+func (f *Frame) appendPart(dst []byte, number uint64, fm form, off, room int) []byte {
+	fm = f.formIn(fm)
+	body, trailer := f.compressed(fm), fm&withTrailer != 0
+	var tmp [maxHead + packedTrail]byte
+	first := tmp[:0]
+	if body != nil {
+		first = ws.AppendCompressedHeader(first, ws.Binary, packedSize(len(body), fm))
+		first = ws.AppendStoredHeader(first, wire.HeaderLen)
 	} else {
-		first = append(tmp[:0], f.data[:envelope]...)
+		body = f.payload()
+		first = ws.AppendHeader(first, ws.Binary, f.bareSize(fm))
 	}
+	at := len(first)
+	first = append(first, f.data[f.head:int(f.head)+wire.HeaderLen]...)
 	if number != 0 {
-		stamp := first[len(first)-wire.HeaderLen:]
-		stamp[offFlags] |= flagSeq
-		binary.LittleEndian.PutUint64(stamp[offSeq:], number)
+		first[at+offFlags] |= flagSeq
+		binary.LittleEndian.PutUint64(first[at+offSeq:], number)
 	}
-	for _, part := range [3][]byte{first, f.data[envelope:], last} {
+	last := first[len(first):]
+	switch {
+	case trailer && f.compressed(fm) != nil:
+		first[at+offFlags] |= flagTrailer
+		last = append(last, ws.DeflateTail...)
+		last = f.appendTrailer(ws.AppendStoredHeader(last, wire.TrailerLen))
+		last = append(last, 0)
+	case trailer:
+		first[at+offFlags] |= flagTrailer
+		last = f.appendTrailer(last)
+	}
+	for _, part := range [3][]byte{first, body, last} {
 		if off >= len(part) {
 			off -= len(part)
 			continue

@@ -25,6 +25,7 @@ type lives struct {
 	out    []byte // under way
 	parser ws.Parser
 	last   uint64 // of the client
+	joined int    // frames that came behind another in their message
 	newest map[value]uint64
 }
 
@@ -32,6 +33,8 @@ type sent struct {
 	frame Frame
 	fate  string
 }
+
+var testDeflater, _ = ws.NewDeflater(1)
 
 // gapEvent marks declarations in the test's own encoding.
 const gapEvent = 0xffffffff
@@ -63,8 +66,9 @@ func (l *lives) frame(own bool) Frame {
 	}
 	frame := binary.LittleEndian.AppendUint32(wire.AppendHeader(nil, l.r.Uint32()>>1), uint32(size))
 	frame = append(frame, byte(l.r.Intn(4)))
+	kinds := 1 + l.r.Intn(256)
 	for range size - 1 {
-		frame = append(frame, byte(l.r.Int()))
+		frame = append(frame, byte(l.r.Intn(kinds)))
 	}
 	event := testEvents[l.r.Intn(len(testEvents))]
 	if own {
@@ -72,6 +76,9 @@ func (l *lives) frame(own bool) Frame {
 	}
 	f := NewFrame(event, frame)
 	f.Target = uint64(1 + l.r.Intn(3))
+	if l.r.Intn(2) == 0 {
+		f.Pack(testDeflater)
+	}
 	return f
 }
 
@@ -96,6 +103,19 @@ func (l *lives) append() {
 
 // Message implements ws.Handler: what the client gets.
 func (l *lives) Message(_ ws.Opcode, data []byte) error {
+	frame, rest := wire.Split(data)
+	if len(rest) > 0 && (!l.c.Batch || len(data) > l.q.limits.JoinSize) {
+		l.t.Fatalf("a joined message of %d bytes", len(data))
+	}
+	if l.frameIn(frame); len(rest) > 0 {
+		l.joined++
+		return l.Message(ws.Binary, rest)
+	}
+	return nil
+}
+
+// frameIn takes one frame.
+func (l *lives) frameIn(data []byte) {
 	head, payload, err := wire.ParseFrame(data)
 	if err != nil {
 		l.t.Fatal(err)
@@ -110,7 +130,7 @@ func (l *lives) Message(_ ws.Opcode, data []byte) error {
 			l.gap(n, reason)
 		}
 		l.last = to
-		return nil
+		return
 	}
 	s := l.log[head.Seq]
 	if head.Seq != l.last+1 || s == nil || s.fate != "" {
@@ -120,7 +140,6 @@ func (l *lives) Message(_ ws.Opcode, data []byte) error {
 		l.t.Fatalf("number %d is another frame", head.Seq)
 	}
 	l.last, s.fate = head.Seq, "delivered"
-	return nil
 }
 
 func (l *lives) gap(n uint64, reason Reason) {
@@ -170,6 +189,13 @@ func (l *lives) write() {
 	l.out = nil
 }
 
+// cursor is that of a new socket.
+func (l *lives) cursor() *Cursor {
+	l.parser = ws.NewParser(false, 0)
+	l.parser.AllowCompressed()
+	return &Cursor{Batch: l.r.Intn(3) > 0, Deflate: l.r.Intn(2) > 0}
+}
+
 // reconnect cuts the socket, with a prefix of what is under way received, and
 // comes back. false: the session cannot go on.
 func (l *lives) reconnect() bool {
@@ -177,7 +203,7 @@ func (l *lives) reconnect() bool {
 		l.receive(l.out[:l.r.Intn(len(l.out)+1)])
 	}
 	old, under := l.c, l.out
-	l.c, l.out, l.parser = &Cursor{}, nil, ws.NewParser(false, 0)
+	l.c, l.out = l.cursor(), nil
 	if l.r.Intn(2) == 0 {
 		l.q.Detach(old)
 		for range l.r.Intn(4) {
@@ -271,11 +297,13 @@ func TestLives(t *testing.T) {
 }
 
 func live(t *testing.T, seed int64) {
-	l := &lives{t: t, r: rand.New(rand.NewSource(seed)), c: &Cursor{}, log: map[uint64]*sent{}, newest: map[value]uint64{}, parser: ws.NewParser(false, 0)}
+	l := &lives{t: t, r: rand.New(rand.NewSource(seed)), log: map[uint64]*sent{}, newest: map[value]uint64{}}
+	l.c = l.cursor()
 	limits := &Limits{
 		Policy: Policy(l.r.Intn(3)), UnsentFrames: 10 + l.r.Intn(60), UnsentBytes: 1500 + l.r.Intn(4000),
 		KeepFrames: l.r.Intn(80), KeepBytes: l.r.Intn(4000), Numbered: true,
 		Resumed: func(bool, uint64) []byte { return nil }, Gap: testGap, Key: testKey, Held: &l.held,
+		GapSize: len(testGap(nil, 0, 0, 0)), JoinSize: 50 + l.r.Intn(400),
 	}
 	l.q.Init(limits)
 	l.q.Attach(l.c)

@@ -28,11 +28,13 @@ type Limits struct {
 	KeepBytes  int
 	Numbered   bool // stamp delivery numbers
 	ShareSize  int  // bytes from which on frames are not copied for each socket, see Cursor.Share
+	JoinSize   int  // most bytes of a joined message, below 64 KiB, see Cursor.Batch
 	// Resumed encodes the answer to a resume as one WebSocket message.
 	Resumed func(ok bool, from uint64) []byte
 	// Gap appends one WebSocket message that declares the numbers from..to lost.
-	// Its length is always the same, at most MaxGap.
-	Gap func(dst []byte, from, to uint64, reason Reason) []byte
+	// Its length is always the same: GapSize, at most MaxGap.
+	Gap     func(dst []byte, from, to uint64, reason Reason) []byte
+	GapSize int
 	// Key returns what tells the values of a frame of class latest apart, its event
 	// included; "" = it has no key and is like class drop. nil: none has.
 	Key func(f *Frame) string
@@ -232,8 +234,8 @@ func (q *Queue) sealed() uint64 {
 	switch {
 	case c.to.off == 0 || c.to.piece != pieceRing:
 		return c.to.next
-	case c.to.gapTo > 0:
-		return c.to.gapTo + 1
+	case c.to.upTo > 0:
+		return c.to.upTo + 1
 	}
 	return c.to.next + 1
 }

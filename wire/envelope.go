@@ -84,6 +84,22 @@ func ParseFrame(frame []byte) (Header, []byte, error) {
 	return h, frame[HeaderLen:end:end], nil
 }
 
+// Split cuts the first frame off a message of several. What is no whole frame, or
+// nothing but one, is returned as it is: ParseFrame judges.
+func Split(message []byte) (frame, rest []byte) {
+	if len(message) < HeaderLen+PrefixLen {
+		return message, nil
+	}
+	size := HeaderLen + PrefixLen + int64(binary.LittleEndian.Uint32(message[HeaderLen:]))
+	if message[offFlags]&flagTrailer != 0 {
+		size += TrailerLen
+	}
+	if size >= int64(len(message)) {
+		return message, nil
+	}
+	return message[:size:size], message[size:]
+}
+
 // Stamp writes a delivery number into a frame in place. The frame must be a
 // private copy: what history, log, bridge and cluster see is never stamped.
 func Stamp(frame []byte, seq uint64) {

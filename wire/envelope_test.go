@@ -130,3 +130,31 @@ func FuzzParseFrame(f *testing.F) {
 		}
 	})
 }
+
+// Whatever a message holds, its pieces are the message again, and all but the last
+// are as long as they say.
+func FuzzSplit(f *testing.F) {
+	frame := append(wire.AppendHeader(nil, 7), 4, 0, 0, 0, 1, 2, 3, 4)
+	trailed := append(append([]byte(nil), frame...), make([]byte, wire.TrailerLen)...)
+	trailed[5] |= 2
+	f.Add(frame)
+	f.Add(append(append(append([]byte(nil), frame...), trailed...), frame...))
+	f.Add(append(append([]byte(nil), trailed...), 1))
+	f.Fuzz(func(t *testing.T, message []byte) {
+		var all []byte
+		for rest := message; ; {
+			var piece []byte
+			piece, rest = wire.Split(rest)
+			all = append(all, piece...)
+			if len(rest) == 0 {
+				break
+			}
+			if _, _, err := wire.ParseFrame(piece); err != nil && !errors.Is(err, wire.ErrVersion) {
+				t.Fatalf("%x: %v", piece, err)
+			}
+		}
+		if !bytes.Equal(all, message) {
+			t.Fatalf("the pieces of %x are %x", message, all)
+		}
+	})
+}

@@ -19,8 +19,8 @@ type Workload struct {
 
 // The groups of peers.
 var (
-	everyone = []string{"nova", "nova-plain", "nova-tls", "centrifuge", "centrifuge-10ms", "nats", "gws", "gorilla", "coder", "socketio", "bun", "bare"}
-	queueing = []string{"nova", "nova-plain", "nova-tls", "centrifuge", "centrifuge-10ms", "nats", "gws", "socketio", "bun", "bare"}
+	everyone = []string{"nova", "nova-plain", "nova-batch", "nova-tls", "centrifuge", "centrifuge-10ms", "nats", "gws", "gorilla", "coder", "socketio", "bun", "bare"}
+	queueing = []string{"nova", "nova-plain", "nova-batch", "nova-tls", "centrifuge", "centrifuge-10ms", "nats", "gws", "socketio", "bun", "bare"}
 )
 
 // Workloads returns all workloads in the order of the report.
@@ -53,6 +53,11 @@ func Workloads() []Workload {
 		fanout(1000, 16, everyone, second, 3*second),
 		fanout(1000, 64, queueing, second, 3*second),
 		fanout(10_000, 16, everyone, 2*second, 5*second),
+		{
+			Name: "deflate", About: "1000 subscribers, 1 KiB of JSON, 16 outstanding",
+			Spec: load.Spec{Kind: load.Fanout, N: 1000, Window: 16, Warm: second, Duration: 3 * second},
+			Size: 1024, Peers: []string{"nova-text", "nova-deflate", "gorilla-deflate"},
+		},
 		{
 			Name: "procs", About: "1000 subscribers, 100 bytes, 16 outstanding, server and client on the same two processors",
 			Spec: load.Spec{Kind: load.Fanout, N: 1000, Window: 16, Warm: second, Duration: 3 * second},

@@ -10,6 +10,7 @@ export default defineConfig({
       { find: "@ignex/nova-client/react", replacement: src("react/index.ts") },
       { find: "@ignex/nova-client/testing", replacement: src("testing/index.ts") },
       { find: "@ignex/nova-client/auth", replacement: src("auth.ts") },
+      { find: "@ignex/nova-client/batch", replacement: src("batch.ts") },
       { find: "@ignex/nova-client/calls", replacement: src("calls.ts") },
       { find: "@ignex/nova-client/wire", replacement: src("wire/index.ts") },
       { find: "@ignex/nova-client", replacement: src("index.ts") },

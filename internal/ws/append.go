@@ -8,6 +8,7 @@ const MaxHeader = 14
 const (
 	finBit  = 0x80
 	rsvBits = 0x70
+	rsv1Bit = 0x40 // of the first frame of a compressed message (RFC 7692)
 	opBits  = 0x0f
 	maskBit = 0x80
 	lenBits = 0x7f
@@ -72,4 +73,11 @@ func appendHeader(dst []byte, op Opcode, length int, mask byte) []byte {
 	default:
 		return binary.BigEndian.AppendUint64(append(dst, first, mask|len64), uint64(length))
 	}
+}
+
+// AppendMaskedHeader appends the header of a whole, masked message (client to
+// server). length bytes of payload, masked with key, follow it on the wire.
+func AppendMaskedHeader(dst []byte, op Opcode, length int, key [4]byte) []byte {
+	dst = appendHeader(dst, op, length, maskBit)
+	return append(dst, key[:]...)
 }

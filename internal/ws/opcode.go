@@ -2,7 +2,8 @@
 // share. It does no I/O: bytes in, messages and control frames out, and the
 // other way round. The handshake is done elsewhere.
 //
-// Extensions are not negotiated here, so a reserved bit is a violation.
+// Of extensions it knows permessage-deflate (RFC 7692) without context takeover,
+// once the handshake agreed on it; else a reserved bit is a violation.
 package ws
 
 import "fmt"

@@ -42,10 +42,12 @@ type Parser struct {
 type flags uint8
 
 const (
-	masked  flags = 1 << iota // the peer must mask
-	inFrame                   // between a header and the end of its payload
-	fin                       // the frame in progress is the last of its message
-	closed                    // a close frame came: what follows is ignored
+	masked   flags = 1 << iota // the peer must mask
+	inFrame                    // between a header and the end of its payload
+	fin                        // the frame in progress is the last of its message
+	closed                     // a close frame came: what follows is ignored
+	inflates                   // compressed messages are allowed
+	packed                     // the message in progress is one
 )
 
 // held is memory that exists only while something is incomplete. It grows with
@@ -68,6 +70,20 @@ func NewParser(mustMask bool, maxMessage int) Parser {
 		p.flags = masked
 	}
 	return p
+}
+
+// AllowCompressed lets the parser take compressed messages, whose content it hands
+// over: permessage-deflate was agreed on, and the peer keeps no window between
+// messages. Both the content and, but for a small share that incompressible content
+// may cost, the compressed bytes are bounded like any message.
+func (p *Parser) AllowCompressed() { p.flags |= inflates }
+
+// most returns the bytes that a message may have on the wire.
+func (p *Parser) most(compressed bool) int64 {
+	if compressed && p.max < math.MaxInt64/2 {
+		return p.max + p.max>>8 + 64
+	}
+	return p.max
 }
 
 // Held returns the bytes of incomplete messages that the parser keeps.
@@ -188,7 +204,7 @@ func (p *Parser) check(h []byte) (int, error) {
 	}
 	op := Opcode(h[0] & opBits)
 	switch {
-	case h[0]&rsvBits != 0:
+	case h[0]&rsvBits != 0 && (h[0]&rsvBits != rsv1Bit || p.flags&inflates == 0 || op.Control() || op == Continuation):
 		return 0, violation("reserved bits set")
 	case !op.known():
 		return 0, violation("unknown %v", op)
@@ -239,8 +255,8 @@ func (p *Parser) check(h []byte) (int, error) {
 			return 0, violation("length %d in 64 bits", length)
 		}
 	}
-	if !op.Control() && length > p.max-p.messageLen() {
-		return 0, &CloseError{Code: CodeTooBig, Reason: "message too big"}
+	if !op.Control() && length > p.most(h[0]&rsv1Bit != 0 || op == Continuation && p.flags&packed != 0)-p.messageLen() {
+		return 0, errTooBig
 	}
 	return size, nil
 }
@@ -263,6 +279,10 @@ func (p *Parser) begin(h []byte) error {
 	}
 	if !p.op.Control() && p.op != Continuation {
 		p.msg = p.op
+		p.flags &^= packed
+		if h[0]&rsv1Bit != 0 {
+			p.flags |= packed
+		}
 	}
 	switch p.left = int64(h[1] & lenBits); p.left {
 	case len16:
@@ -325,6 +345,9 @@ func (p *Parser) message(data []byte, h Handler) error {
 	if p.held != nil && p.held.message != nil {
 		data = append(p.held.message, data...)
 		p.held = nil // no control frame can be incomplete here
+	}
+	if p.flags&packed != 0 {
+		return inflate(data, p.max, func(data []byte) error { return h.Message(op, data) })
 	}
 	return h.Message(op, data)
 }

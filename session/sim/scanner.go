@@ -14,12 +14,13 @@ type Scanner struct {
 	begun int // mark of the write that brought the first byte of buf
 }
 
-// Message is one WebSocket message or control frame of a server.
+// Message is one WebSocket control frame of a server, or one of the wire frames in a
+// message.
 type Message struct {
 	Op      byte
-	Begun   int // mark of the write that brought its first byte
+	Begun   int // mark of the write that brought the first byte of its message
 	Payload []byte
-	// Of binary messages, which are wire frames:
+	// Of wire frames:
 	Head wire.Header
 	Body []byte
 	// Of frames with a trailer:
@@ -44,18 +45,44 @@ func (s *Scanner) Feed(b []byte, mark int) (list []Message, err error) {
 			return list, fmt.Errorf("a message begins with %#x", s.buf[0])
 		}
 		if m.Op == 2 {
-			if m.Head, m.Body, err = wire.ParseFrame(m.Payload); err != nil {
+			if list, err = split(list, m); err != nil {
 				return list, err
 			}
-			if m.Head.Trailer {
-				t := m.Payload[len(m.Payload)-wire.TrailerLen:]
-				m.Ref, m.Offset = binary.LittleEndian.Uint64(t), binary.LittleEndian.Uint64(t[8:])
-			}
+		} else {
+			list = append(list, m)
 		}
-		list = append(list, m)
 		s.buf, b = nil, s.buf[size:]
 	}
 	return list, nil
+}
+
+// split adds the wire frames of a message.
+func split(list []Message, m Message) ([]Message, error) {
+	for rest := m.Payload; ; {
+		if len(rest) < wire.HeaderLen+wire.PrefixLen {
+			return list, fmt.Errorf("%d bytes are no frame", len(rest))
+		}
+		n := wire.HeaderLen + wire.PrefixLen + int(binary.LittleEndian.Uint32(rest[wire.HeaderLen:]))
+		if rest[5]&2 != 0 {
+			n += wire.TrailerLen
+		}
+		if n > len(rest) {
+			return list, fmt.Errorf("a frame of %d bytes ends after %d", n, len(rest))
+		}
+		m.Payload, rest = rest[:n], rest[n:]
+		var err error
+		if m.Head, m.Body, err = wire.ParseFrame(m.Payload); err != nil {
+			return list, err
+		}
+		m.Ref, m.Offset = 0, 0
+		if m.Head.Trailer {
+			t := m.Payload[len(m.Payload)-wire.TrailerLen:]
+			m.Ref, m.Offset = binary.LittleEndian.Uint64(t), binary.LittleEndian.Uint64(t[8:])
+		}
+		if list = append(list, m); len(rest) == 0 {
+			return list, nil
+		}
+	}
 }
 
 // Partial reports whether a message has begun and not ended.

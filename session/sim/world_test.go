@@ -123,7 +123,7 @@ func newWorld(p sim.Program) *world {
 			}
 			return ""
 		},
-		Held: &w.held,
+		Held: &w.held, GapSize: len(message(&control.Gap{})), JoinSize: r.IntN(500),
 	}
 	for i := range 1 + r.IntN(3) {
 		w.clients = append(w.clients, &client{w: w, id: i, base: r.IntN(3) == 0, emits: map[int]bool{}, pubSeq: map[int]int{}})
@@ -236,7 +236,7 @@ func (w *world) newSession(c *conn) *sess {
 // dial opens a socket for a client.
 func (w *world) dial(cl *client) {
 	c := &conn{id: len(w.conns), client: cl}
-	c.cursor.Share = c.id%2 == 1
+	c.cursor.Share, c.cursor.Batch = c.id%2 == 1, c.id%3 > 0
 	w.conns = append(w.conns, c)
 	c.sess = w.newSession(c)
 	c.cursor.Ahead(session.Plain, message(&control.Hello{Version: 2}))

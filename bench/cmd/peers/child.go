@@ -20,6 +20,8 @@ func serve(args []string) (err error) {
 	fs.BoolVar(&o.Plain, "plain", false, "nova: sessions and history off")
 	fs.BoolVar(&o.TLS, "tls", false, "nova: over TLS")
 	fs.BoolVar(&o.Raw, "raw", false, "nova: inbound frames are not decoded")
+	fs.BoolVar(&o.Text, "text", false, "nova: JSON as payload")
+	fs.IntVar(&o.Deflate, "deflate", 0, "nova: level of compression")
 	profile := fs.String("profile", "", "write a CPU profile to this file")
 	if err := fs.Parse(args); err != nil {
 		return err

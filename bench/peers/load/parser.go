@@ -9,6 +9,7 @@ const (
 	perFrame   framing = iota // one WebSocket message each
 	perReply                  // centrifuge: varint length and reply, several a message
 	perLine                   // NATS: MSG line and payload, several a message
+	perSize                   // nova with batch/1: size in byte 14, several a message
 	minPayload = 16           // shorter messages are the protocol's own
 )
 
@@ -121,6 +122,8 @@ func (p *parser) body(b []byte) int {
 		return p.replies(b)
 	case p.framing == perLine:
 		return p.lines(b)
+	case p.framing == perSize:
+		return p.frames(b)
 	case p.left > 0:
 		return 0
 	case p.length >= minPayload:
@@ -197,6 +200,30 @@ func (p *parser) lines(b []byte) (n int) {
 				p.answer = appendMasked(p.answer, 2, []byte("PONG\r\n"))
 			}
 			s.number = 0
+		}
+	}
+	return n
+}
+
+// frames counts wire frames without a trailer.
+func (p *parser) frames(b []byte) (n int) {
+	const prefix, head = 14, 18
+	s := &p.inner
+	for len(b) > 0 {
+		if s.skip > 0 {
+			take := min(s.skip, len(b))
+			b = b[take:]
+			if s.skip -= take; s.skip == 0 {
+				n++
+			}
+			continue
+		}
+		if s.shift >= prefix {
+			s.number |= int(b[0]) << (8 * (s.shift - prefix))
+		}
+		b = b[1:]
+		if s.shift++; s.shift == head {
+			s.skip, s.number, s.shift = s.number, 0, 0
 		}
 	}
 	return n

@@ -30,11 +30,14 @@ func TestParserCounts(t *testing.T) {
 		perReply: func(size int) []byte {
 			return append([]byte{byte(size) | 128, byte(size >> 7)}, make([]byte, size)...)
 		},
+		perSize: func(size int) []byte {
+			return append(append(make([]byte, 14), byte(size), byte(size>>8), 0, 0), make([]byte, size)...)
+		},
 		perLine: func(size int) []byte {
 			return append(fmt.Appendf(nil, "MSG t 1 %d\r\n", size), append(make([]byte, size), "\r\n"...)...)
 		},
 	}
-	for _, f := range []framing{perFrame, perReply, perLine} {
+	for _, f := range []framing{perFrame, perReply, perLine, perSize} {
 		for range 300 {
 			var stream []byte
 			want := 0

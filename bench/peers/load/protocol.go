@@ -21,22 +21,28 @@ type protocol struct {
 }
 
 var protocols = map[string]*protocol{
-	"raw":  {path: "/"},
-	"bare": {},
-	"nova": {path: "/", join: joinNova, message: novaMove},
+	"raw":          {path: "/"},
+	"bare":         {},
+	"nova":         {path: "/", join: func(h *handshake) error { return joinNova(h) }, message: novaMove},
+	"nova-batch":   {path: "/", framing: perSize, join: func(h *handshake) error { return joinNova(h, "batch/1") }},
+	"nova-deflate": {path: "/", header: deflateOffer, join: func(h *handshake) error { return joinNova(h) }},
+	"raw-deflate":  {path: "/", header: deflateOffer},
 	"centrifuge": {path: "/?cf_protocol=protobuf", header: "Sec-WebSocket-Protocol: centrifuge-protobuf\r\n",
 		framing: perReply, join: joinCentrifuge},
 	"nats":     {path: "/", framing: perLine, join: joinNATS},
 	"socketio": {path: "/socket.io/?EIO=4&transport=websocket", join: joinSocketIO},
 }
 
+// deflateOffer is what browsers offer.
+const deflateOffer = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
+
 // inboundSize is the length of an inbound WebSocket message.
 const inboundSize = 64
 
 // joinNova speaks the base protocol; the pong to a ping tells that what was sent
 // before it is done.
-func joinNova(h *handshake) error {
-	hello := control.Hello{Version: wire.Version}
+func joinNova(h *handshake, caps ...string) error {
+	hello := control.Hello{Version: wire.Version, Caps: caps}
 	subscribe := control.Subscribe{Topic: "t"}
 	group := control.JoinGroup{Group: "g"}
 	ping := control.Ping{Ts: 1}

@@ -73,7 +73,7 @@ func (r *run) joined() error {
 	if r.spec.Kind == Inbound {
 		return nil
 	}
-	if r.spec.Protocol == "bare" || r.spec.Protocol == "raw" {
+	if protocols[r.spec.Protocol].join == nil {
 		time.Sleep(200*time.Millisecond + time.Duration(len(r.conns))*100*time.Microsecond)
 	}
 	e, err := newEngine(r)

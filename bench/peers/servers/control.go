@@ -36,6 +36,8 @@ type Options struct {
 	History    int           // nova: frames a topic keeps, 0 = its default
 	TLS        bool          // nova
 	Raw        bool          // nova: inbound frames are not decoded
+	Text       bool          // nova: the payload is JSON, as that of gorilla-deflate
+	Deflate    int           // nova: level of compression, 0 = off
 }
 
 // payload is the application data of the peers without a codec: the stamp, then

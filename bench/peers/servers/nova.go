@@ -36,7 +36,7 @@ func runNova(o Options) error {
 	if err := handleMoves(h, o.Raw, &count); err != nil {
 		return err
 	}
-	s, err := server.New(h, server.Options{AcceptRate: -1})
+	s, err := server.New(h, server.Options{AcceptRate: -1, Compression: server.Compression{Level: o.Deflate}})
 	if err != nil {
 		return err
 	}
@@ -61,6 +61,9 @@ func runNova(o Options) error {
 	publish := func(stamps []int64) {
 		for _, stamp := range stamps {
 			m.Stamp = stamp
+			if o.Text {
+				m.Body = text(o.Size, stamp)
+			}
 			if err := note.NoteEvent.Publish(ctx, h, nova.Topic(Topic), &m); err != nil {
 				fmt.Fprintln(os.Stderr, "nova: publish:", err)
 			}

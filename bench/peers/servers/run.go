@@ -8,7 +8,7 @@ import (
 
 var programs = map[string]func(Options) error{
 	"nova": runNova, "centrifuge": runCentrifuge, "nats": runNATS,
-	"gws": runGWS, "gorilla": runGorilla, "coder": runCoder, "bare": runBare,
+	"gws": runGWS, "gorilla": runGorilla, "gorilla-deflate": runGorillaDeflate, "coder": runCoder, "bare": runBare,
 }
 
 // Run is the server program of that name. It returns when its control

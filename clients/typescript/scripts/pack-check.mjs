@@ -28,6 +28,7 @@ try {
   writeFileSync(join(dir, "use.ts"), `
 import { createClient, NovaError, type EventDescriptor } from "@ignex/nova-client";
 import { renewToken } from "@ignex/nova-client/auth";
+import { batching } from "@ignex/nova-client/batch";
 import { defineEvent, defineTable, eventId, Writer, Reader } from "@ignex/nova-client/wire";
 interface Note { text: string }
 export const note: EventDescriptor<Note> = defineEvent<Note>({ name: "note", id: eventId("note"), table: defineTable<Note>({
@@ -36,7 +37,7 @@ export const note: EventDescriptor<Note> = defineEvent<Note>({ name: "note", id:
   decode: (r) => ({ text: r.string(0, "text") }),
 }) });
 class Silent { binaryType = ""; readyState = 0; bufferedAmount = 0; onopen: any; onmessage: any; onclose: any; onerror: any; send() {} close() {} }
-const client = createClient("ws://localhost:1/ws", { webSocket: Silent, token: async () => "t" });
+const client = createClient("ws://localhost:1/ws", { webSocket: batching(Silent), token: async () => "t" });
 renewToken(client);
 client.on(note, (v) => v.text.length).off();
 const bytes = new Writer().payload(note.table, { text: "hé" });

@@ -16,6 +16,7 @@ import { Writer, type EventDescriptor } from "./wire/index.js";
 
 const SESSION = "session/1";
 const TOPICS = "topics/1";
+const BATCH = "batch/1";
 
 /** What modules beside the core build on, such as `/auth` and `/calls`. */
 export interface Core {
@@ -76,13 +77,13 @@ export class Client {
       open: () => {
         const lastSeq = this.#inbox.gate.counter;
         this.#resuming = lastSeq > 0;
-        this.#control(control.hello, { version: 2, caps: [SESSION, TOPICS, this.#schema!, ...this.core.caps.map((cap) => cap())].filter(Boolean), lastSeq });
+        this.#control(control.hello, { version: 2, caps: [SESSION, TOPICS, BATCH, this.#schema!, ...this.core.caps.map((cap) => cap())].filter(Boolean), lastSeq });
       },
       frame: (view: DataView) => this.#inbox.push(view),
       ping: () => this.#control(control.ping, { ts: Date.now() }),
       room: () => this.#queue.flush(),
       lost: () => {
-        this.#ready = false;
+        this.#ready = this.#inbox.joined = false;
         for (const part of [this.#topics, this.#session, this.#inbox.gate]) part.lost();
       },
       status: (status: Status) => {
@@ -301,8 +302,9 @@ export class Client {
   }
 
   #hello(m: control.Hello): void {
-    if (m.version !== 2) return this.#link.finish(`wire version mismatch: ${m.version}, want 2`, 1002);
+    if (m.version !== 2) return this.#link.finish(`wire version ${m.version}, want 2`, 1002);
     this.#positions = m.caps.includes(TOPICS);
+    this.#inbox.joined = m.caps.includes(BATCH);
     const own = this.#schema;
     const theirs = m.caps.find((cap) => cap.startsWith("schema/"));
     if (own && theirs && !m.caps.includes(own)) {

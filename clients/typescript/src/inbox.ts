@@ -34,6 +34,8 @@ export interface InboxEvents {
 /** Takes received frames apart and hands their values to handlers, in order. */
 export class Inbox {
   readonly handlers = new Handlers();
+  /** batch/1 is on: a message may hold several frames. */
+  joined = false;
   readonly stats: Stats = { frames: 0, bytes: 0, undecodable: 0, unknown: 0, stale: 0 };
   /** Towards servers without sessions; its counter survives reconnects. */
   readonly gate: GapGate<Header>;
@@ -82,24 +84,31 @@ export class Inbox {
     this.#events.error(make());
   }
 
-  /** Takes one message. */
+  /** Takes one message; behind an undecodable envelope nothing of it is sure to be a frame. */
   push(view: DataView): void {
-    this.stats.frames++;
-    this.stats.bytes += view.byteLength;
-    let frame: Header;
-    try {
-      frame = parseHeader(view);
-    } catch (cause) {
-      return this.#undecodable("", cause);
-    }
-    const { seq } = frame;
-    if (seq === 0) return this.#deliver(frame);
-    if (seq === Infinity) return this.#undecodable("", "delivery number beyond 2^53");
-    if (!this.#session.on) return this.gate.push(seq, frame);
-    if (!this.#session.attached) return;
-    if (!this.#session.push(seq, seq)) return this.#events.violation(`delivery number ${seq} out of order`);
-    this.#deliver(frame);
-    this.#session.delivered();
+    const stats = this.stats;
+    const session = this.#session;
+    let at = 0;
+    stats.bytes += view.byteLength;
+    do {
+      stats.frames++;
+      let frame: Header;
+      try {
+        frame = parseHeader(view, at, this.joined);
+      } catch (cause) {
+        return this.#undecodable("", cause);
+      }
+      const { seq } = frame;
+      at = frame.next;
+      if (seq === 0) this.#deliver(frame);
+      else if (seq === Infinity) return this.#undecodable("", "delivery number beyond 2^53");
+      else if (!session.on) this.gate.push(seq, frame);
+      else if (session.attached) {
+        if (!session.push(seq, seq)) return this.#events.violation(`delivery number ${seq} out of order`);
+        this.#deliver(frame);
+        session.delivered();
+      }
+    } while (this.joined && at < view.byteLength); // a handler may have ended the connection
   }
 
   #deliver(frame: Header): void {
@@ -137,7 +146,7 @@ export class Inbox {
   #unknown({ view, id, start, end }: Header, meta: Meta): void {
     this.stats.unknown++;
     const raw = new Uint8Array(view.buffer.slice(view.byteOffset + start, view.byteOffset + end));
-    this.once(`id ${id}`, () => new NovaError("unimplemented", `unknown event id 0x${id.toString(16)}; is this schema older than the server's?`));
+    this.once(`id ${id}`, () => new NovaError("unimplemented", `unknown event id 0x${id.toString(16)}: is the schema too old?`));
     this.handlers.dispatch(ANY, undefined, (cause) => this.#threw(undefined, cause), { ...meta, raw });
   }
 

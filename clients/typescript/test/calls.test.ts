@@ -33,7 +33,7 @@ async function open(answer: Partial<control.Session> = {}): Promise<Peer> {
 describe("call", () => {
   test("is numbered among the events, and answered by id", async () => {
     const peer = await open();
-    expect((await peer.next(control.hello)).caps).toEqual(["session/1", "topics/1", `schema/${schema.fingerprint}`, "calls/1"]);
+    expect((await peer.next(control.hello)).caps).toEqual(["session/1", "topics/1", "batch/1", `schema/${schema.fingerprint}`, "calls/1"]);
     void say("a");
     const first = call(client, getQuote, { symbol: "A" }, { deadlineMs: 500.5, trace: "t" });
     const second = call(client, getQuote, { symbol: "B" });

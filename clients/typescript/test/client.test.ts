@@ -18,7 +18,7 @@ describe("connecting", () => {
     client.connect();
     const peer = await server.accept();
     await reach(client, "connected");
-    expect(await peer.next(control.hello)).toEqual({ version: 2, caps: ["session/1", "topics/1", `schema/${schema.fingerprint}`], lastSeq: 0 });
+    expect(await peer.next(control.hello)).toEqual({ version: 2, caps: ["session/1", "topics/1", "batch/1", `schema/${schema.fingerprint}`], lastSeq: 0 });
     expect(peer.url).toMatch(/^\/ws\?nova=2 $/);
     expect(states).toEqual(["idle", "connecting", "connected"]);
     expect([client.clientId, client.groups]).toEqual(["c-7", ["staff"]]);
@@ -41,7 +41,7 @@ describe("connecting", () => {
     server.greet = (peer) => peer.send(control.hello, { version: 3, caps: [], lastSeq: 0 });
     start();
     await reach(client!, "closed");
-    expect(client!.status.reason).toBe("wire version mismatch: 3, want 2");
+    expect(client!.status.reason).toBe("wire version 3, want 2");
   });
 
   test("another schema is told once", async () => {
@@ -154,7 +154,7 @@ describe("events", () => {
     await done;
     expect(c.stats).toMatchObject({ unknown: 2, undecodable: 2 });
     expect(errors.map((e) => e.message)).toEqual([
-      "unknown event id 0xdeadbeef; is this schema older than the server's?",
+      "unknown event id 0xdeadbeef: is the schema too old?",
       "the frame is too short: 3 bytes",
       "the server sent a text message",
       "event quote: malformed payload: an offset or length points outside the buffer",

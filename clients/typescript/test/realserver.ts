@@ -36,13 +36,21 @@ export class Program {
   }
 }
 
+/** The text of a chat that the server publishes. */
+export function text(ts: number, size: number): string {
+  let all = "";
+  for (let n = ts; all.length < size; n += 7919) all += `${n},`;
+  return all.slice(0, size);
+}
+
 /** A running server. */
 export class RealServer {
-  private readonly waiting: ((line: string) => void)[] = [];
+  private readonly waiting: { done(line: string): void; fail(cause: Error): void }[] = [];
   readonly url: Promise<string>;
 
   constructor(private readonly process: ChildProcess) {
-    createInterface({ input: process.stdout! }).on("line", (line) => this.waiting.shift()?.(line));
+    createInterface({ input: process.stdout! }).on("line", (line) => this.waiting.shift()?.done(line));
+    this.process.once("exit", (code) => this.waiting.splice(0).forEach(({ fail }) => fail(new Error(`the server ended with ${code}`))));
     this.url = this.line();
   }
 
@@ -52,7 +60,14 @@ export class RealServer {
     return server;
   }
 
-  /** Publishes chats whose ts counts from first. */
+  /** Publishes quotes of 1,000 symbols and returns how many. */
+  async stream(topic: string, rate: number, seconds: number): Promise<number> {
+    const answer = await this.ask(`stream ${topic} ${rate} ${seconds}`);
+    if (!/^\d+$/.test(answer)) throw new Error(answer);
+    return Number(answer);
+  }
+
+  /** Publishes chats whose ts counts from first, with texts of size bytes, see text. */
   async publish(topic: string, first: number, count: number, size = 0): Promise<void> {
     const answer = await this.ask(`publish ${topic} ${first} ${count} ${size}`);
     if (answer !== "ok") throw new Error(answer);
@@ -86,9 +101,6 @@ export class RealServer {
   }
 
   private line(): Promise<string> {
-    return new Promise((done, fail) => {
-      this.process.once("exit", (code) => fail(new Error(`the server ended with ${code}`)));
-      this.waiting.push(done);
-    });
+    return new Promise((done, fail) => this.waiting.push({ done, fail }));
   }
 }

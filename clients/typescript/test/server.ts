@@ -38,6 +38,18 @@ export function frameOf<T>(event: EventDescriptor<T>, value: T, options: FrameOp
   return frame;
 }
 
+/** The frames of a message. */
+function split(data: Uint8Array): Uint8Array[] {
+  const frames = [];
+  for (let at = 0; at < data.length; ) {
+    const view = new DataView(data.buffer, data.byteOffset + at);
+    const size = 18 + view.getUint32(14, true);
+    frames.push(data.subarray(at, at + size));
+    at += size;
+  }
+  return frames;
+}
+
 export function decodeFrame(data: Uint8Array): Received {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const h = parseHeader(view);
@@ -59,6 +71,8 @@ export function tooLarge<T>(event: EventDescriptor<T>, value: T, options: FrameO
 /** The server's end of one connection. */
 export class Peer {
   readonly received: Received[] = [];
+  /** How many frames each message had. */
+  readonly messages: number[] = [];
   closed: { code: number; reason: string } | undefined;
   readonly url: string;
   readonly protocol: string;
@@ -68,7 +82,9 @@ export class Peer {
     this.url = url;
     this.protocol = ws.protocol;
     ws.on("message", (data: Buffer) => {
-      this.received.push(decodeFrame(data));
+      const frames = split(data).map(decodeFrame);
+      this.received.push(...frames);
+      this.messages.push(frames.length);
       this.changed();
     });
     ws.on("close", (code, reason) => {

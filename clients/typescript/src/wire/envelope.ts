@@ -19,18 +19,20 @@ const FLAG_TRAILER = 2;
 
 /** The decoded envelope of one frame. */
 export interface Header {
-  /** The whole frame. */
+  /** The message it came in. */
   view: DataView;
   /** FNV-1a-32 of the event name. */
   id: number;
   /** Delivery number; 0 when the frame is not numbered. Beyond 2^53−1 it is Infinity. */
   seq: number;
-  /** The last 16 bytes are a topic trailer. */
+  /** A topic trailer follows the FlatBuffer. */
   trailer: boolean;
   /** Index of the size prefix. */
   start: number;
   /** Index after the FlatBuffer. */
   end: number;
+  /** Index after the frame. */
+  next: number;
 }
 
 /** The topic trailer of a frame. */
@@ -51,33 +53,33 @@ export function eventId(name: string): number {
 }
 
 /**
- * Checks the envelope of one whole frame.
+ * Checks the envelope of the frame at index `at`, which ends with its message
+ * unless others may follow.
  * @throws FrameError
  */
-export function parseHeader(view: DataView): Header {
-  const len = view.byteLength;
-  if (len < HEADER_LEN + PREFIX_LEN) {
-    throw new FrameError("short", `the frame is too short: ${len} bytes`);
-  }
-  const version = view.getUint8(0);
-  if (version !== VERSION) {
-    throw new FrameError("version", `wire version ${version}, want ${VERSION}`);
-  }
-  const flags = view.getUint8(5);
-  const trailer = (flags & FLAG_TRAILER) !== 0;
-  const end = trailer ? len - TRAILER_LEN : len;
-  const size = view.getUint32(HEADER_LEN, true);
-  const follow = end - HEADER_LEN - PREFIX_LEN;
-  if (follow !== size) {
+export function parseHeader(view: DataView, at = 0, joined = false): Header {
+  const start = at + HEADER_LEN;
+  let end = start + PREFIX_LEN;
+  const left = view.byteLength - end;
+  if (left < 0) throw new FrameError("short", `the frame is too short: ${view.byteLength - at} bytes`);
+  const version = view.getUint8(at);
+  if (version !== VERSION) throw new FrameError("version", `wire version ${version}, want ${VERSION}`);
+  const flags = view.getUint8(at + 5);
+  const trailer = flags & FLAG_TRAILER && TRAILER_LEN;
+  const size = view.getUint32(start, true);
+  const follow = left - trailer;
+  if (joined ? size > follow : size !== follow) {
     throw new FrameError("size", `the size prefix is wrong: ${size}, ${follow} bytes follow`);
   }
+  end += size;
   return {
     view,
-    id: view.getUint32(1, true),
-    seq: (flags & FLAG_SEQ) !== 0 ? safeUint64(view, 6) : 0,
-    trailer,
-    start: HEADER_LEN,
+    id: view.getUint32(at + 1, true),
+    seq: flags & FLAG_SEQ && safeUint64(view, at + 6),
+    trailer: trailer > 0,
+    start,
     end,
+    next: end + trailer,
   };
 }
 

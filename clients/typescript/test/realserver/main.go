@@ -1,12 +1,14 @@
 // Command realserver is the Go server that the scenarios of the TypeScript client
 // run against. It prints its address, then obeys one command a line:
 //
-//	publish TOPIC FIRST COUNT SIZE   chats whose ts counts from FIRST, padded to SIZE bytes
+//	publish TOPIC FIRST COUNT SIZE   chats whose ts counts from FIRST, with texts of SIZE bytes
+//	stream TOPIC RATE SECONDS        quotes of 1,000 symbols, RATE a second; their number is the answer
 //	handled                          the texts of all chats that clients sent, comma separated
 //	call SYMBOL                      calls getQuote of the one client, and prints the symbol of the answer or the error
 //	called                           the symbols that clients called getQuote with, comma separated
 //
-// and answers each with one line. It ends with its standard input.
+// and answers each with one line. It ends with its standard input. The text of a chat
+// is the decimal numbers ts, ts+7919, ts+2·7919 …, a comma behind each, cut to its size.
 package main
 
 import (
@@ -15,11 +17,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +48,7 @@ func main() {
 		so.Origins = append(so.Origins, text)
 		return nil
 	})
+	flag.IntVar(&so.Compression.Level, "compress", 0, "level of compression, 0 = off")
 	flag.Parse()
 	if so.RateLimit.MessagesPerSecond > 0 {
 		so.RateLimit.Burst, so.RateLimit.Policy = int(so.RateLimit.MessagesPerSecond/2), server.LimitClose
@@ -74,7 +79,10 @@ func run(ho hub.Options, so server.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	web := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	mux := http.NewServeMux()
+	mux.Handle("/ws", s)
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, page) })
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(l) }()
 	defer func() {
@@ -99,6 +107,9 @@ func run(ho hub.Options, so server.Options) (err error) {
 	}
 	return lines.Err()
 }
+
+// page is for browsers; whoever drives them puts the script in.
+const page = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module" src="/script.js"></script>`
 
 type commands struct {
 	hub *hub.Hub
@@ -183,17 +194,44 @@ func (c *commands) obey(line string) string {
 		return strings.Join(c.handled, ",")
 	}
 	var topic string
+	var rate, seconds int
+	if _, err := fmt.Sscanf(line, "stream %s %d %d", &topic, &rate, &seconds); err == nil {
+		return c.stream(topic, rate, seconds)
+	}
 	var first, count int64
 	var size int
 	if _, err := fmt.Sscanf(line, "publish %s %d %d %d", &topic, &first, &count, &size); err != nil {
 		return fmt.Sprintf("error: %q: %v", line, err)
 	}
-	text := strings.Repeat("x", size)
 	for ts := first; ts < first+count; ts++ {
-		m := &market.Chat{Room: topic, Text: text, Ts: ts}
+		m := &market.Chat{Room: topic, Text: text(ts, size), Ts: ts}
 		if err := market.ChatEvent.Publish(context.Background(), c.hub, nova.Topic(topic), m); err != nil {
 			return fmt.Sprintf("error: chat %d: %v", ts, err)
 		}
 	}
 	return "ok"
+}
+
+func text(ts int64, size int) string {
+	b := make([]byte, 0, size+20)
+	for n := ts; len(b) < size; n += 7919 {
+		b = append(strconv.AppendInt(b, n, 10), ',')
+	}
+	return string(b[:size])
+}
+
+// stream publishes in steps of 2 ms, as feeds do that gather what came.
+func (c *commands) stream(topic string, rate, seconds int) string {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	done, begin := 0, time.Now()
+	for now := begin; now.Sub(begin) < time.Duration(seconds)*time.Second; now = <-tick.C {
+		for due := int(now.Sub(begin).Seconds() * float64(rate)); done < due; done++ {
+			q := &market.Quote{Symbol: fmt.Sprintf("S%03d", done%1000), Bid: float64(done), Ask: 1, Ts: int64(done)}
+			if err := market.QuoteEvent.Publish(context.Background(), c.hub, nova.Topic(topic), q); err != nil {
+				return fmt.Sprintf("error: quote %d: %v", done, err)
+			}
+		}
+	}
+	return strconv.Itoa(done)
 }
