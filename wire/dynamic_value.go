@@ -9,6 +9,10 @@ import (
 
 // wants says in words what JSON a field takes.
 func (l *Layout) wants(f *Field) string {
+	if f.Map {
+		t := &l.Tables[f.Ref]
+		return "an object, each value " + l.wants(&t.Fields[len(t.Fields)-1])
+	}
 	if f.Vector {
 		return "an array, each element " + l.wantsOne(f)
 	}
@@ -32,7 +36,17 @@ func (l *Layout) wantsOne(f *Field) string {
 	case Bytes:
 		one = "a base64 string"
 	case Struct:
+		if t := &l.Tables[f.Ref]; t.Box {
+			return l.wants(&t.Fields[len(t.Fields)-1])
+		}
 		one = "an object (" + l.Tables[f.Ref].Name + ")"
+	case Union:
+		one = "an object (" + l.Unions[f.Ref].Name + ")"
+	case Float32:
+		one = "a number"
+	default:
+		low, high := narrowRange(f.Kind)
+		one = "a whole number from " + low + " to " + high
 	}
 	return one
 }
@@ -114,6 +128,22 @@ func wholeNumber(s string) bool {
 // parseInt64 reads a JSON number that is exactly an int64: 12, 12.0 and 1.2e1
 // are the same.
 func parseInt64(text string) (int64, *JSONError) {
+	n, negative, fits, err := parseWhole(text)
+	switch {
+	case err != nil:
+		return 0, err
+	case !fits:
+	case negative && n <= 1<<63:
+		return -int64(n), nil
+	case !negative && n < 1<<63:
+		return int64(n), nil
+	}
+	return 0, jsonErrorf("%s is outside the range of int64; write a whole number between -9223372036854775808 and 9223372036854775807", shorten(text))
+}
+
+// parseWhole reads a JSON number that is a whole one; fits tells whether its
+// magnitude is one of 64 bits.
+func parseWhole(text string) (whole uint64, negative, fits bool, err *JSONError) {
 	s, negative := strings.CutPrefix(text, "-")
 	exponent := 0
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
@@ -133,21 +163,17 @@ func parseInt64(text string) (int64, *JSONError) {
 	exponent += len(s) - len(digits)
 	digits = strings.TrimLeft(digits, "0")
 	if digits == "" {
-		return 0, nil
+		return 0, negative, true, nil
 	}
 	if exponent < 0 {
-		return 0, jsonErrorf("%s has a fraction; write a whole number", shorten(text))
+		return 0, negative, false, jsonErrorf("%s has a fraction; write a whole number", shorten(text))
 	}
-	if len(digits)+exponent <= 19 {
-		n, err := strconv.ParseUint(digits+strings.Repeat("0", exponent), 10, 64)
-		if err == nil && negative && n <= 1<<63 {
-			return -int64(n), nil
-		}
-		if err == nil && !negative && n < 1<<63 {
-			return int64(n), nil
+	if len(digits)+exponent <= 20 {
+		if n, err := strconv.ParseUint(digits+strings.Repeat("0", exponent), 10, 64); err == nil {
+			return n, negative, true, nil
 		}
 	}
-	return 0, jsonErrorf("%s is outside the range of int64; write a whole number between -9223372036854775808 and 9223372036854775807", shorten(text))
+	return 0, negative, false, nil
 }
 
 func (e *jsonEncoder) enum(f *Field, at int) (int32, *JSONError) {
