@@ -12,26 +12,55 @@ import (
 // stand for. Forms are interned, so comparing costs nothing and a form of forms
 // stays small however often a definition is used.
 
-const maxFormNesting = 500 // deeper than any schema that is accepted
+const (
+	maxFormNesting = 500     // deeper than any schema that is accepted
+	maxFormSteps   = 4 << 20 // a hostile recursive schema is compared by place beyond
+)
 
-// form returns the number of a core's normal form.
+// form returns the number of a core's normal form. A recursive type refers to
+// itself by how many levels up it stands, so that copies under other names are
+// equal; forms that refer to what is outside of them are not kept.
 func (d *document) form(c *core) int {
 	switch {
 	case c.form > 0:
 		return c.form
-	case c.inner != nil && len(c.constraints) == len(c.inner.constraints) && c.bigint == c.inner.bigint:
+	case c.inner != nil && len(c.constraints) == len(c.inner.constraints) && c.bigint == c.inner.bigint && c.scalar == c.inner.scalar:
 		return d.form(c.inner)
 	case c.form < 0: // a recursive type
-		return d.intern("cycle " + c.name)
-	case d.nesting > maxFormNesting:
+		d.escape = min(d.escape, -c.form)
+		return d.intern("cycle " + strconv.Itoa(d.nesting+1+c.form))
+	case d.nesting > maxFormNesting, d.steps > maxFormSteps:
 		return d.intern("deep " + c.node.pointer())
 	}
-	c.form = -1
+	d.steps++
 	d.nesting++
+	outside := d.escape
+	c.form, d.escape = -d.nesting, d.nesting
 	var b strings.Builder
+	d.writeForm(&b, c)
+	constraints := slices.Clone(c.constraints)
+	slices.Sort(constraints)
+	for _, s := range slices.Compact(constraints) {
+		b.WriteByte('\n')
+		b.WriteString(s)
+	}
+	form := d.intern(b.String())
+	c.form = 0
+	if d.escape == d.nesting {
+		c.form = form
+	}
+	d.escape = min(outside, d.escape)
+	d.nesting--
+	return form
+}
+
+func (d *document) writeForm(b *strings.Builder, c *core) {
 	b.WriteString(c.kind.String())
 	if c.bigint {
 		b.WriteString(" big")
+	}
+	if c.scalar != 0 {
+		b.WriteString(" " + c.scalar.String())
 	}
 	switch c.kind {
 	case coreBad:
@@ -51,19 +80,14 @@ func (d *document) form(c *core) int {
 			b.WriteString(strconv.FormatFloat(f, 'g', -1, 64))
 		}
 	case coreObject:
-		d.objectForm(&b, c)
-	case coreArray:
-		b.WriteString(strconv.Itoa(d.childForm(d.peel(c.node.get("items")))))
+		d.objectForm(b, c)
+	case coreArray, coreMap:
+		b.WriteString(strconv.Itoa(d.childForm(d.peel(c.items))))
+	case coreUnion:
+		for _, m := range c.members {
+			b.WriteString(" " + strconv.Itoa(d.form(m)))
+		}
 	}
-	constraints := slices.Clone(c.constraints)
-	slices.Sort(constraints)
-	for _, s := range slices.Compact(constraints) {
-		b.WriteByte('\n')
-		b.WriteString(s)
-	}
-	d.nesting--
-	c.form = d.intern(b.String())
-	return c.form
 }
 
 func (d *document) objectForm(b *strings.Builder, c *core) {

@@ -72,6 +72,16 @@ func NewLock(m *Model) *Lock {
 		}
 		l.Enums[e.Name] = values
 	}
+	for _, u := range m.Unions {
+		numbers := maps.Clone(u.removed)
+		if numbers == nil {
+			numbers = map[string]int{}
+		}
+		for _, member := range u.Members {
+			numbers[member.Table.Name] = member.Number
+		}
+		l.Unions[u.Name] = numbers
+	}
 	for _, e := range m.Events {
 		l.Events[e.Name] = LockEvent{e.ID, e.Table.Name}
 	}
@@ -182,11 +192,7 @@ func (l *lockReader) document(root *node) {
 				l.lock.pos["enums/"+m.key] = l.pos(m.value)
 				l.lock.Enums[m.key] = l.enum(m.value)
 			case "unions":
-				values := map[string]int{}
-				for _, v := range l.object(m.value) {
-					values[v.key] = int(l.integer(v.value, math.MaxUint16))
-				}
-				l.lock.Unions[m.key] = values
+				l.lock.Unions[m.key] = l.union(m.value)
 			case "events":
 				e := LockEvent{Table: m.value.str("table")}
 				if id := m.value.get("id"); id != nil {
@@ -265,6 +271,23 @@ func (l *lockReader) table(n *node) LockTable {
 	return t
 }
 
+// union reads the numbers of a union's members, by table.
+func (l *lockReader) union(n *node) map[string]int {
+	values := map[string]int{}
+	byNumber := map[int]string{}
+	for _, m := range l.object(n) {
+		v := int(l.integer(m.value, maxMembers))
+		if v == 0 {
+			l.fail(m.value, "the member "+quote(m.key)+" has the number 0, which stands for none")
+		}
+		if other, taken := byNumber[v]; taken && v > 0 {
+			l.fail(m.value, fmt.Sprintf("the members %s and %s have the same number %d", other, quote(m.key), v))
+		}
+		byNumber[v], values[m.key] = quote(m.key), v
+	}
+	return values
+}
+
 // maxEnumValue leaves room for new literals below the limit of int32.
 const maxEnumValue = math.MaxInt32 - maxLiterals
 
@@ -301,6 +324,11 @@ func (l *Lock) apply(m *Model) []Problem {
 			applyEnum(e, pinned)
 		}
 	}
+	for _, u := range m.Unions {
+		if pinned, ok := l.Unions[u.Name]; ok {
+			problems = append(problems, applyUnion(u, pinned)...)
+		}
+	}
 	return problems
 }
 
@@ -334,7 +362,39 @@ func (l *Lock) applyTable(t *Table, pinned LockTable) []Problem {
 		}
 	}
 	slices.SortStableFunc(t.Fields, func(a, b *Field) int { return a.ID - b.ID })
+	for i, f := range t.Fields {
+		if f.Kind == wire.Union && (i == 0 || t.Fields[i-1].Kind != wire.UnionType || t.Fields[i-1].Union != f.Union) {
+			problems = append(problems, Problem{Pos: f.Pos,
+				Found: fmt.Sprintf("the property %s of %s is a union now and was none when its id %d was given out", quote(f.JSON), t.Name, f.ID),
+				Fix:   "give it a new name; the old one stays taken"})
+		}
+	}
 	return problems
+}
+
+// applyUnion gives the members of a union their pinned numbers.
+func applyUnion(u *Union, pinned map[string]int) []Problem {
+	next := 0
+	for _, n := range pinned {
+		next = max(next, n)
+	}
+	u.removed = maps.Clone(pinned)
+	for i := range u.Members {
+		m := &u.Members[i]
+		if n, ok := pinned[m.Table.Name]; ok {
+			m.Number = n
+			delete(u.removed, m.Table.Name)
+		} else {
+			next++
+			m.Number = next
+		}
+	}
+	slices.SortFunc(u.Members, func(a, b UnionMember) int { return cmp.Compare(a.Number, b.Number) })
+	if next > maxMembers {
+		return []Problem{{Pos: u.Pos, Found: fmt.Sprintf("the union %s needs the number %d, and numbers end at %d", u.Name, next, maxMembers),
+			Fix: "start a new union under another name"}}
+	}
+	return nil
 }
 
 func applyEnum(e *Enum, pinned map[string]int32) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ignex/nova/wire"
 )
 
 // Options change how a schema is read. The zero value works.
@@ -30,6 +32,7 @@ func Read(file string, data []byte, opts Options) (*Model, error) {
 		return nil, problems
 	}
 	r := &reader{opts: opts, model: &Model{}, problems: problems, tables: map[*node]*Table{}, enums: map[*node]*Enum{},
+		wraps: map[wrap]*Table{}, unions: map[*node]*Union{}, begun: map[*Union]int{}, circular: map[*Table]bool{},
 		byName: map[string]*named{}, clashes: map[[2]Pos]bool{}, depth: map[*Table]int{}, required: map[*Table]int{}}
 	r.document = newDocument(file, root)
 	if root.kind != nodeObject {
@@ -62,19 +65,28 @@ type reader struct {
 	tables     map[*node]*Table
 	enums      map[*node]*Enum
 	byName     map[string]*named // tables and enums
-	open       []*node           // objects being read, outermost first
-	clashes    map[[2]Pos]bool   // places whose names clash, told once
-	depth      map[*Table]int    // tables on the longest path down, the table included
-	required   map[*Table]int    // tables in every value, the table included
+	unions     map[*node]*Union
+	begun      map[*Union]int  // those being read, with how many objects were then
+	wraps      map[wrap]*Table // rows, boxes and entries
+	merges     []*merge        // those that were checked
+	open       []*Table        // objects being read, outermost first
+	lists      []*node         // arrays and maps being read, since the last object
+	circular   map[*Table]bool // those that can hold themselves
+	clashes    map[[2]Pos]bool // places whose names clash, told once
+	depth      map[*Table]int  // tables on the longest path down, the table included
+	required   map[*Table]int  // tables in every value, the table included
 }
 
 // named remembers who took the name of a table or enum.
 type named struct {
-	form  int
-	pos   Pos
-	table *Table
-	enum  *Enum
-	given bool // by $defs or $id, so that an equal schema may share it
+	form     int
+	kind     coreKind
+	presence wire.Presence // of a wrapper
+	pos      Pos
+	table    *Table
+	enum     *Enum
+	union    *Union
+	given    bool // by $defs or $id, so that an equal schema may share it
 }
 
 func (r *reader) fail(n *node, found, fix string) {
@@ -209,7 +221,7 @@ func (r *reader) namedForms() map[int]*candidates {
 			continue // hoisted again
 		}
 		c := r.peel(def)
-		if c.name != def.def || c.kind != coreObject && c.kind != coreEnum && c.kind != coreArray {
+		if c.name != def.def || c.kind != coreObject && c.kind != coreEnum && c.kind != coreArray && c.kind != coreMap && c.kind != coreUnion {
 			continue
 		}
 		f := r.form(c)

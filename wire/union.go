@@ -64,6 +64,11 @@ func isEntry(t *Table) bool {
 
 // initUnions checks the unions and finds what a missing one reads as.
 func (l *Layout) initUnions() error {
+	for i := range l.Tables {
+		if err := l.Tables[i].checkParts(); err != nil {
+			return fmt.Errorf("table %s: %w", l.Tables[i].Name, err)
+		}
+	}
 	for i := range l.Unions {
 		u := &l.Unions[i]
 		seen := map[uint8]bool{0: true}
@@ -83,13 +88,24 @@ func (l *Layout) initUnions() error {
 			seen[m.ID] = true
 		}
 	}
-	for i := range l.Tables {
-		if t := &l.Tables[i]; t.Box && (len(t.Fields) == 0 || t.Fields[len(t.Fields)-1].Deprecated) {
-			return fmt.Errorf("table %s holds nothing to stand for", t.Name)
-		}
-	}
 	if len(l.Unions) > 0 {
 		l.chooseZeros()
+	}
+	return nil
+}
+
+// checkParts spells constants in one way and checks that a box holds something.
+func (t *Table) checkParts() error {
+	for j := range t.Consts {
+		c := &t.Consts[j]
+		text, err := constantText([]byte(c.Value))
+		if err != nil {
+			return fmt.Errorf("property %s: %w", c.JSON, err)
+		}
+		c.Value = text
+	}
+	if t.Box && (len(t.Fields) == 0 || t.Fields[len(t.Fields)-1].Deprecated) {
+		return fmt.Errorf("nothing that it stands for")
 	}
 	return nil
 }
