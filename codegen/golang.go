@@ -34,6 +34,9 @@ func (in *input) goSource(bare bool) ([]byte, error) {
 	for _, e := range in.model.Enums {
 		body.enum(e)
 	}
+	for _, u := range in.unions {
+		body.unionType(u)
+	}
 	for _, t := range in.tables {
 		body.structType(t)
 		body.codec(t)

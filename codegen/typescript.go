@@ -27,6 +27,9 @@ func (in *input) tsSource(runtime string, compact bool) []byte {
 	for _, e := range in.model.Enums {
 		f.taken[e.Name] = true
 	}
+	for _, u := range in.unions {
+		f.taken[u.Name] = true
+	}
 	for _, t := range in.tables {
 		f.taken[t.Name] = true
 	}
@@ -43,6 +46,9 @@ func (in *input) tsSource(runtime string, compact bool) []byte {
 		f.enum(e)
 	}
 	f.codecs()
+	for _, u := range in.unions {
+		f.union(u)
+	}
 	f.descriptors()
 	return f.Bytes()
 }
@@ -78,6 +84,9 @@ func (f *tsFile) imports(runtime string) {
 	}
 	if slices.ContainsFunc(f.tables, func(t *table) bool { return !f.isText(t) }) {
 		values = append(values, "defineTable")
+	}
+	if len(f.unions) > 0 {
+		values, types = append(values, "defineUnion"), append(types, "UnionCodec")
 	}
 	if slices.ContainsFunc(f.tables, func(t *table) bool { return !f.isInline(t) }) {
 		types = append(types, "Table")
@@ -131,10 +140,25 @@ func (f *tsFile) types() {
 		f.doc("", e.Doc)
 		f.line("export type %s = %s;", e.Name, strings.Join(literals, " | "))
 	}
+	for _, u := range f.unions {
+		var names []string
+		for _, t := range u.members {
+			names = append(names, t.Name)
+		}
+		f.line("")
+		f.doc("", u.Doc)
+		f.line("export type %s = %s;", u.Name, strings.Join(names, " | "))
+	}
 	for _, t := range f.tables {
+		if t.Shape != schema.Plain {
+			continue // nova's own
+		}
 		f.line("")
 		f.doc("", t.Doc)
 		f.line("export interface %s {", t.Name)
+		for _, c := range t.Consts {
+			f.line("  %s: %s;", tsKey(c.JSON), c.Text)
+		}
 		for _, x := range t.fields {
 			f.doc("  ", x.Doc)
 			f.line("  %s%s;", tsKey(x.JSON), f.member(x))
@@ -145,10 +169,7 @@ func (f *tsFile) types() {
 
 // member returns what follows a property's name: "?: number | undefined".
 func (f *tsFile) member(x field) string {
-	t := f.element(x)
-	if x.Vector {
-		t += "[]"
-	}
+	t := f.plainType(x)
 	switch x.Presence {
 	case wire.Optional:
 		return "?: " + t + " | undefined" // right under exactOptionalPropertyTypes too
@@ -158,6 +179,39 @@ func (f *tsFile) member(x field) string {
 		return "?: " + t + " | null | undefined"
 	}
 	return ": " + t
+}
+
+// plainType returns the type of a field that is there.
+func (f *tsFile) plainType(x field) string {
+	switch {
+	case x.Map && f.taken["Record"]:
+		return "globalThis.Record<string, " + f.element(x) + ">"
+	case x.Map:
+		return "Record<string, " + f.element(x) + ">"
+	case x.Vector:
+		return f.element(x) + "[]"
+	}
+	return f.element(x)
+}
+
+// tableType returns the type of the values that a table stands for.
+func (f *tsFile) tableType(t *table) string {
+	if t.Shape == schema.Plain {
+		return t.Name
+	}
+	x := t.last()
+	s := f.plainType(x)
+	switch {
+	case t.Shape == schema.Entry:
+		return "[key: string, value: " + s + "]"
+	case x.Presence == wire.Nullable:
+		return s + " | null"
+	case x.Presence == wire.Optional:
+		return s + " | undefined"
+	case x.Presence == wire.OptionalNullable:
+		return s + " | null | undefined"
+	}
+	return s
 }
 
 func (f *tsFile) element(x field) string {
@@ -179,9 +233,29 @@ func (f *tsFile) element(x field) string {
 		}
 		return "Uint8Array"
 	case wire.Struct:
+		if x.wraps() {
+			return f.plainType(x.target.last())
+		}
 		return x.Table.Name
+	case wire.Union:
+		return x.Union.Name
+	case wire.String:
+		return "string"
+	case wire.Uint64:
+		return "bigint"
 	}
-	return "string"
+	return "number"
+}
+
+// union writes the codec of a union. It stands behind all tables, which refer to
+// it inside functions only.
+func (f *tsFile) union(u *union) {
+	var members []string
+	for i, t := range u.members {
+		members = append(members, fmt.Sprintf("[%d, %s, $%s]", u.Members[i].Number, u.Members[i].Value.Text, t.Name))
+	}
+	f.line("\nconst $%s: %s<%s> = /* #__PURE__ */ %s<%s>(%s, %s, [%s], %d);", u.Name, f.name("UnionCodec"), u.Name,
+		f.name("defineUnion"), u.Name, tsString(u.Name), tsString(u.Tag), strings.Join(members, ", "), u.zero)
 }
 
 func (f *tsFile) enum(e *schema.Enum) {
@@ -198,28 +272,72 @@ func (f *tsFile) table(t *table) {
 	for i := range t.wire.Fields {
 		offsets[i] = fmt.Sprint(t.wire.Fields[i].Offset())
 	}
-	f.line("\nconst $%s: %s<%s> = /* #__PURE__ */ %s<%s>({", t.Name, f.name("Table"), t.Name, f.name("defineTable"), t.Name)
-	f.line("  name: %s, align: %d, inline: %d, offsets: [%s], absent: %t,", tsString(t.Name),
-		t.wire.Align(), t.wire.Inline(), strings.Join(offsets, ", "), t.wire.CanBeAbsent())
-	if len(t.fields) == 0 {
+	typ := f.tableType(t)
+	box := ""
+	if t.Shape == schema.Box || t.Shape == schema.Row {
+		box = ", box: true"
+	}
+	f.line("\nconst $%s: %s<%s> = /* #__PURE__ */ %s<%s>({", t.Name, f.name("Table"), typ, f.name("defineTable"), typ)
+	f.line("  name: %s, align: %d, inline: %d, offsets: [%s], absent: %t%s,", tsString(t.Name),
+		t.wire.Align(), t.wire.Inline(), strings.Join(offsets, ", "), t.wire.CanBeAbsent(), box)
+	if len(t.fields)+len(t.Consts) == 0 {
 		f.line("  encode() {},\n  decode: () => ({}),\n});")
 		return
 	}
-	f.line("  encode(w, t, v) {")
-	for _, x := range t.fields {
-		value := tsAccess("v", x.JSON)
-		write := f.call("w", x, fmt.Sprintf("t + %d, %s", x.wire.Offset(), value)) + ";"
-		if x.absent() {
-			f.line("    if (%s == null) w.absent(t, $%s, %d);", value, t.Name, x.ID)
-			write = "else " + write
-		}
-		f.line("    %s", write)
+	f.encode(t)
+	switch t.Shape {
+	case schema.Entry:
+		f.line("  decode: (r) => [%s, %s],\n});", f.read(t.fields[0]), f.read(t.last()))
+		return
+	case schema.Box, schema.Row:
+		f.line("  decode: (r) => %s,\n});", f.read(t.last()))
+		return
 	}
-	f.line("  },\n  decode: (r) => ({")
+	if len(t.fields) == 0 {
+		f.line("  decode: () => ({")
+	} else {
+		f.line("  decode: (r) => ({")
+	}
+	for _, c := range t.Consts {
+		f.line("    %s: %s,", tsKey(c.JSON), c.Text)
+	}
 	for _, x := range t.fields {
 		f.line("    %s: %s,", tsKey(x.JSON), f.read(x))
 	}
 	f.line("  }),\n});")
+}
+
+// encode writes the function that encodes a table.
+func (f *tsFile) encode(t *table) {
+	f.line("  encode(w, t, v) {")
+	for _, c := range t.Consts {
+		value := tsAccess("v", c.JSON)
+		f.line("    if (%s !== %s) w.wrong(%s, %s, %s);", value, c.Text, tsString(c.JSON), tsString(c.Text), value)
+	}
+	for _, x := range t.fields {
+		value := tsAccess("v", x.JSON)
+		switch t.Shape {
+		case schema.Box, schema.Row:
+			value = "v"
+		case schema.Entry:
+			value = map[string]string{"key": "v[0]", "value": "v[1]"}[x.JSON]
+		}
+		at := fmt.Sprintf("t + %d, %s", x.wire.Offset(), value)
+		if x.union != nil {
+			at = fmt.Sprintf("t + %d, %s", t.wire.Fields[x.ID-1].Offset(), at)
+		}
+		write := f.call("w", x, at) + ";"
+		if x.absent() {
+			absent := fmt.Sprintf("w.absent(t, $%s, %d);", t.Name, x.ID)
+			if x.union != nil {
+				absent = fmt.Sprintf("w.absent(t, $%s, %d), %s", t.Name, x.ID-1, absent)
+			}
+			f.line("    if (%s == null) %s", value, absent)
+			write = "else " + write
+		}
+		f.line("    %s", write)
+	}
+	f.line("  },")
 }
 
 func (f *tsFile) read(x field) string {
@@ -246,7 +364,11 @@ func (f *tsFile) call(object string, x field, args string) string {
 
 // tsFunction names the functions for a field after their verb, "" = it has methods.
 func tsFunction(x field) string {
-	names := map[wire.Kind]string{wire.Enum: "Enum", wire.Bytes: "Bytes"}
+	if x.Map {
+		return "Map"
+	}
+	names := map[wire.Kind]string{wire.Enum: "Enum", wire.Bytes: "Bytes", wire.Union: "Union", wire.Int8: "Int8", wire.Int16: "Int16",
+		wire.Int32: "Int32", wire.Uint8: "Uint8", wire.Uint16: "Uint16", wire.Uint32: "Uint32", wire.Uint64: "Uint64", wire.Float32: "Float32"}
 	if x.Vector {
 		names[wire.Bool], names[wire.Int64], names[wire.Float64] = "Bool", "Int64", "Float64"
 	}
@@ -287,6 +409,8 @@ func tsArgs(x field) string {
 		return "$" + x.Enum.Name + ", " + tsString(x.JSON)
 	case wire.Struct:
 		return "$" + x.Table.Name + ", " + tsString(x.JSON)
+	case wire.Union:
+		return "$" + x.Union.Name + ", " + tsString(x.JSON)
 	}
 	return tsString(x.JSON)
 }
@@ -295,6 +419,7 @@ func (f *tsFile) descriptors() {
 	var events, calls []string
 	for _, e := range f.model.Events {
 		events = append(events, e.TSName)
+		typ := f.tableType(f.byName[e.Table])
 		f.line("")
 		f.doc("", e.Doc)
 		if f.isTextEvent(e) {
@@ -302,7 +427,7 @@ func (f *tsFile) descriptors() {
 				f.name("defineTextEvent"), e.Table.Name, tsString(e.Name), textOf(f.byName[e.Table]))
 			continue
 		}
-		f.line("export const %s: %s<%s> = /* #__PURE__ */ %s<%s>({", e.TSName, f.name("EventDescriptor"), e.Table.Name, f.name("defineEvent"), e.Table.Name)
+		f.line("export const %s: %s<%s> = /* #__PURE__ */ %s<%s>({", e.TSName, f.name("EventDescriptor"), typ, f.name("defineEvent"), typ)
 		id := fmt.Sprintf(" id: %#08x,", e.ID)
 		if f.compact && e.ID == wire.EventID(e.Name) {
 			id = "" // the default of defineEvent
@@ -311,10 +436,11 @@ func (f *tsFile) descriptors() {
 	}
 	for _, c := range f.model.Calls {
 		calls = append(calls, c.TSName)
+		request, response := f.tableType(f.byName[c.Request]), f.tableType(f.byName[c.Response])
 		f.line("")
 		f.doc("", c.Doc)
 		f.line("export const %s: %s<%s, %s> = /* #__PURE__ */ %s<%s, %s>({", c.TSName, f.name("CallDescriptor"),
-			c.Request.Name, c.Response.Name, f.name("defineCall"), c.Request.Name, c.Response.Name)
+			request, response, f.name("defineCall"), request, response)
 		f.line("  name: %s, request: %s, response: %s,\n});", tsString(c.Name), f.tableExpr(f.byName[c.Request]), f.tableExpr(f.byName[c.Response]))
 	}
 	f.line("\n/** The whole schema, for a client or a server. */")

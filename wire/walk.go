@@ -80,6 +80,37 @@ func (w *Walk) LeaveElem(name string, i int) {
 	}
 }
 
+// EnterKey begins the value of a key of a map.
+func (w *Walk) EnterKey(name, key string) bool {
+	if w.err != nil || w.big {
+		return false
+	}
+	if w.Enter("") {
+		return true
+	}
+	if w.err != nil {
+		w.err.Path = JoinKey(name, key, w.err.Path)
+	}
+	return false
+}
+
+// LeaveKey ends the value that EnterKey began.
+func (w *Walk) LeaveKey(name, key string) {
+	w.depth--
+	if w.err != nil {
+		w.err.Path = JoinKey(name, key, w.err.Path)
+	}
+}
+
+// Join puts a path behind a name: a.b, a[1].
+func Join(name, rest string) string { return join(name, rest) }
+
+// JoinIndex puts a path behind element i of a list: a[1].b.
+func JoinIndex(name string, i int, rest string) string { return join(index(name, i), rest) }
+
+// JoinKey puts a path behind a key of a map: a["k"].b.
+func JoinKey(name, key, rest string) string { return join(name+"["+quote(key)+"]", rest) }
+
 // Fail says that the field has no bytes. The first failure stays.
 func (w *Walk) Fail(name, reason string) {
 	if w.err == nil {
