@@ -32,7 +32,7 @@ func Read(file string, data []byte, opts Options) (*Model, error) {
 		return nil, problems
 	}
 	r := &reader{opts: opts, model: &Model{}, problems: problems, tables: map[*node]*Table{}, enums: map[*node]*Enum{},
-		wraps: map[wrap]*Table{}, unions: map[*node]*Union{}, begun: map[*Union]int{}, circular: map[*Table]bool{},
+		wraps: map[wrap]*Table{}, unions: map[*node]*Union{}, begun: map[*Union]int{}, circular: map[*Table]bool{}, ruled: map[*node]bool{},
 		byName: map[string]*named{}, clashes: map[[2]Pos]bool{}, depth: map[*Table]int{}, required: map[*Table]int{}}
 	r.document = newDocument(file, root)
 	if root.kind != nodeObject {
@@ -68,6 +68,7 @@ type reader struct {
 	unions     map[*node]*Union
 	begun      map[*Union]int  // those being read, with how many objects were then
 	wraps      map[wrap]*Table // rows, boxes and entries
+	ruled      map[*node]bool  // constraints that were told
 	merges     []*merge        // those that were checked
 	open       []*Table        // objects being read, outermost first
 	lists      []*node         // arrays and maps being read, since the last object
