@@ -85,6 +85,7 @@ type input struct {
 	layout *wire.Layout
 	tables []*table // as model.Tables
 	unions []*union // as model.Unions
+	valid  bool     // the schema has constraints: Validate is written
 	byName map[*schema.Table]*table
 }
 
@@ -110,6 +111,7 @@ type table struct {
 	circle  bool     // it can hold itself, or something that can
 	walk    bool     // a value may have no bytes: it is looked through before it is encoded
 	member  bool     // of a union
+	checked bool     // it, or what it holds, has constraints
 }
 
 // field is one live field of a table.
@@ -188,6 +190,7 @@ func newInput(m *schema.Model) (*input, error) {
 	if err := in.measure(); err != nil {
 		return nil, err
 	}
+	in.constraints()
 	return in, nil
 }
 

@@ -17,13 +17,15 @@ import (
 type tsFile struct {
 	out
 	*input
-	taken   map[string]bool
-	compact bool
+	taken    map[string]bool
+	compact  bool
+	patterns map[string]int  // number of the constant of each
+	used     map[string]bool // names of imports
 }
 
 // tsSource returns the TypeScript module.
 func (in *input) tsSource(runtime string, compact bool) []byte {
-	f := &tsFile{input: in, taken: map[string]bool{}, compact: compact}
+	f := &tsFile{input: in, taken: map[string]bool{}, compact: compact, patterns: map[string]int{}, used: map[string]bool{}}
 	for _, e := range in.model.Enums {
 		f.taken[e.Name] = true
 	}
@@ -49,12 +51,14 @@ func (in *input) tsSource(runtime string, compact bool) []byte {
 	for _, u := range in.unions {
 		f.union(u)
 	}
+	f.validators()
 	f.descriptors()
 	return f.Bytes()
 }
 
 // name returns the local name of an import.
 func (f *tsFile) name(imported string) string {
+	f.used[imported] = true
 	if f.taken[imported] {
 		return "$$" + imported
 	}
@@ -92,7 +96,11 @@ func (f *tsFile) imports(runtime string) {
 		types = append(types, "Table")
 	}
 	values = append(values, f.functions()...)
+	if f.valid {
+		values, types = append(values, f.validImports()...), append(types, "Invalid")
+	}
 	for _, list := range [][]string{values, types} {
+		slices.Sort(list)
 		for i, n := range list {
 			if f.taken[n] {
 				list[i] = n + " as $$" + n
@@ -309,7 +317,11 @@ func (f *tsFile) table(t *table) {
 
 // encode writes the function that encodes a table.
 func (f *tsFile) encode(t *table) {
-	f.line("  encode(w, t, v) {")
+	if len(t.fields) == 0 {
+		f.line("  encode(w, _t, v) {")
+	} else {
+		f.line("  encode(w, t, v) {")
+	}
 	for _, c := range t.Consts {
 		value := tsAccess("v", c.JSON)
 		f.line("    if (%s !== %s) w.wrong(%s, %s, %s);", value, c.Text, tsString(c.JSON), tsString(c.Text), value)

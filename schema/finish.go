@@ -107,6 +107,9 @@ func (r *reader) checkScopes() {
 		goScope.add(t.Name, what, t.Pos)
 		ts.add(t.Name, what, t.Pos)
 	}
+	for _, t := range m.Tables {
+		ts.add("validate"+t.Name, "the validator of "+t.Name, t.Pos)
+	}
 	for _, u := range m.Unions {
 		what := "the union " + u.Name
 		types.add(u.FbsName, what, u.Pos)

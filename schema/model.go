@@ -113,7 +113,7 @@ type Field struct {
 
 	Numbers []float64 // const or enum of numbers: the allowed values
 
-	constant string // JSON text of the one value it can have, "" = several
+	Const string // JSON text of the one value it can have, "" = several
 }
 
 // Event is one event of the schema with its options.

@@ -12,18 +12,19 @@ import (
 // translatePattern writes a pattern of ECMAScript (ECMA-262, with the flag u, as
 // JSON Schema has them) in the syntax of RE2, which Go matches in linear time:
 // what . \s and \v match, how code points are written. What RE2 cannot do
-// (look around, back references) is an error.
-func translatePattern(pattern string) (string, error) {
+// (look around, back references) is an error. The pattern comes back for
+// ECMAScript too, without the escapes that the flag u does not allow (\@).
+func translatePattern(pattern string) (re2, ecma string, err error) {
 	t := &translator{src: pattern}
 	if err := t.pattern(); err != nil {
-		return "", err
+		return "", "", err
 	}
-	re2 := t.out.String()
+	re2 = t.out.String()
 	if _, err := regexp.Compile(re2); err != nil {
 		var syntax interface{ Error() string } = err
-		return "", fmt.Errorf("is no regular expression that nova can check (%s)", clip(strings.TrimPrefix(syntax.Error(), "error parsing regexp: ")))
+		return "", "", fmt.Errorf("is no regular expression that nova can check (%s)", clip(strings.TrimPrefix(syntax.Error(), "error parsing regexp: ")))
 	}
-	return re2, nil
+	return re2, t.ecma.String() + pattern[t.kept:], nil
 }
 
 const (
@@ -36,13 +37,26 @@ type translator struct {
 	src string
 	at  int
 	out strings.Builder
+
+	ecma strings.Builder // the pattern for ECMAScript as far as kept
+	kept int
+
+	asserts bool // the last part was a place, which cannot be repeated
 }
 
 func (t *translator) rest() string { return t.src[t.at:] }
 
 func (t *translator) pattern() error {
 	for t.at < len(t.src) {
+		if last := t.at - 1; last >= 0 && strings.IndexByte("*+?{", t.src[t.at]) >= 0 && t.asserts {
+			return errors.New("repeats a place (^, $ or \\b)")
+		}
+		t.asserts = false
 		switch c := t.src[t.at]; c {
+		case '^', '$':
+			t.asserts = true
+			t.out.WriteByte(c)
+			t.at++
 		case '.':
 			t.out.WriteString(ecmaDot)
 			t.at++
@@ -51,6 +65,7 @@ func (t *translator) pattern() error {
 				return err
 			}
 		case '\\':
+			t.asserts = strings.HasPrefix(t.rest(), `\b`) || strings.HasPrefix(t.rest(), `\B`)
 			s, err := t.escape(false)
 			if err != nil {
 				return err
@@ -144,9 +159,16 @@ func (t *translator) class() error {
 			t.out.WriteByte(']')
 			return nil
 		case '\\':
+			set := len(t.rest()) > 1 && strings.IndexByte("dDwWspP", t.rest()[1]) >= 0
+			if set && strings.HasSuffix(t.src[:t.at], "-") && !strings.HasSuffix(t.src[:t.at], "[-") && !strings.HasSuffix(t.src[:t.at], "[^-") {
+				return errors.New("has a range that ends with a set of characters")
+			}
 			s, err := t.escape(true)
 			if err != nil {
 				return err
+			}
+			if set && strings.HasPrefix(t.rest(), "-") && !strings.HasPrefix(t.rest(), "-]") {
+				return errors.New("has a range that begins with a set of characters")
 			}
 			t.out.WriteString(s)
 		case '[', '&', '~', '^':
@@ -210,7 +232,12 @@ func (t *translator) escape(inClass bool) (string, error) {
 	case c >= '1' && c <= '9':
 		return "", errors.New("refers back to a group, which Go cannot match")
 	case strings.IndexByte(`^$\.*+?()[]{}|/`, c) >= 0, c == '-' && inClass:
-		return regexp.QuoteMeta(string(c)) + "", nil
+		return `\` + string(c), nil
+	}
+	if c > ' ' && c < utf8.RuneSelf && !isAlnum(rune(c)) || c == ' ' { // an escape that says nothing
+		t.ecma.WriteString(t.src[t.kept : t.at-2])
+		t.kept = t.at - 1
+		return regexp.QuoteMeta(string(c)), nil
 	}
 	return "", fmt.Errorf("has the unknown escape %s", strconv.Quote(`\`+string(rest[:1])))
 }

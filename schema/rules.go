@@ -142,12 +142,12 @@ func exactNumber(text string) (*big.Rat, bool) {
 }
 
 func (r *reader) pattern(kind RuleKind, value *node) (Rule, bool) {
-	re2, err := translatePattern(value.text)
+	re2, ecma, err := translatePattern(value.text)
 	if err != nil {
 		r.once(value, fmt.Sprintf("the pattern %s %v", quote(value.text), err), "write it without, or check the value in your own code")
 		return Rule{}, false
 	}
-	return Rule{Kind: kind, Text: value.text, RE2: re2}, true
+	return Rule{Kind: kind, Text: ecma, RE2: re2}, true
 }
 
 // once reports a problem of a rule that several places share.

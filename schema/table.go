@@ -251,16 +251,16 @@ func (r *reader) typed(f *Field, c *core, path, property string, at *node) {
 		f.Kind, f.BigInt = cmp.Or(c.scalar, wire.Int64), c.bigint
 	case coreBool:
 		f.Kind = wire.Bool
-		f.constant = c.constant()
+		f.Const = c.constant()
 	case coreBytes:
 		f.Kind = wire.Bytes
 	case coreEnum:
-		f.constant = c.constant()
+		f.Const = c.constant()
 		f.Kind, f.Enum = wire.Enum, r.enum(c, path, property)
 	case coreNumbers:
 		f.Kind, f.Numbers = wire.Float64, slices.Clone(c.numbers)
 		slices.Sort(f.Numbers)
-		f.constant = c.constant()
+		f.Const = c.constant()
 		if allIntegers(c.numbers) {
 			f.Kind = wire.Int64
 		}

@@ -11,6 +11,8 @@ export type { UnsafeInt64 } from "./reader.js";
 export { defineFields, defineTable, defineTextEvent } from "./table.js";
 export type { Table, TableSpec } from "./table.js";
 export * from "./union.js";
+export * from "./valid.js";
+export * from "./format.js";
 export { MAX_DEPTH, Writer } from "./writer.js";
 
 /**

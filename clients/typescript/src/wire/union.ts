@@ -54,8 +54,13 @@ export function readUnion<U>(r: Reader, id: number, union: UnionCodec<U>, name: 
 /** Writes a map: entries in the order of their keys' bytes. */
 export function writeMap<V>(w: Writer, slot: number, v: Record<string, V>, entry: Table<[key: string, value: V]>, name: string): void {
   if (Object(v) !== v || Symbol.iterator in v) w.wrong(name, "an object", v);
+  w.structs(slot, sortedEntries(v), entry, name);
+}
+
+/** The entries of a map as they stand on the wire: in the order of their keys' bytes. */
+export function sortedEntries<V>(v: Record<string, V>): [key: string, value: V][] {
   const entries = Object.entries(v).map(([key, value]): [string, V] => [key.replace(/\p{Cs}/gu, "\ufffd"), value]);
-  w.structs(slot, entries.sort(([a], [b]) => compareText(a, b)), entry, name);
+  return entries.sort(([a], [b]) => compareText(a, b));
 }
 
 /** Of equal keys the last counts. The object has no prototype: any key is its own. */
