@@ -37,6 +37,7 @@ type sample struct {
 	nova    []byte // JSON
 	flat    any
 	payload []byte
+	verdict string // of Validate
 }
 
 func newBatch(t *testing.T) *batch {
@@ -125,40 +126,54 @@ const driver = `package main
 import (
 	"bufio"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/ignex/nova"
+	"github.com/ignex/nova/wire"
 %s)
 
-func again[T any, M nova.Message[T]](payload []byte) ([]byte, error) {
+func again[T any, M nova.Message[T]](payload []byte) ([]byte, string, error) {
 	m := M(new(T))
 	if err := m.UnmarshalNova(payload); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := m.CheckInt64(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return m.AppendNova(nil)
+	verdict := "valid"
+	if v, ok := any(m).(interface{ Validate() error }); ok {
+		var broken *wire.ValidationError
+		if err := v.Validate(); errors.As(err, &broken) {
+			verdict = strconv.Quote(broken.Pointer) + " " + broken.Message
+		} else if err != nil {
+			return nil, "", err
+		}
+	}
+	payload, err := m.AppendNova(nil)
+	return payload, verdict, err
 }
 
 func main() {
-	events := map[string]func([]byte) ([]byte, error){
+	events := map[string]func([]byte) ([]byte, string, error){
 %s	}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<26)
 	for lines.Scan() {
 		cut := strings.LastIndexByte(lines.Text(), ' ')
 		payload, err := hex.DecodeString(lines.Text()[cut+1:])
+		verdict := ""
 		if err == nil {
-			payload, err = events[lines.Text()[:cut]](payload)
+			payload, verdict, err = events[lines.Text()[:cut]](payload)
 		}
 		if err != nil {
 			fmt.Println(err)
 			continue
 		}
-		fmt.Println(hex.EncodeToString(payload))
+		fmt.Println(hex.EncodeToString(payload) + "\t" + verdict)
 	}
 }
 `
@@ -170,14 +185,17 @@ func (b *batch) buildTypeScript(t *testing.T) string {
 	client := filepath.Join(b.root, "clients", "typescript")
 	runtime := filepath.Join(client, "src", "wire", "index.ts")
 	var files []string
-	var imports, table strings.Builder
+	var imports, table, validators strings.Builder
 	for _, s := range b.schemas {
 		files = append(files, s.name+"/index.ts")
-		fmt.Fprintf(&imports, "import { schema as %s } from \"./%s/index.js\";\n", s.name, s.name)
+		fmt.Fprintf(&imports, "import * as %s from \"./%s/index.js\";\n", s.name, s.name)
 		fmt.Fprintf(&table, "%s, ", s.name)
+		for _, e := range s.model.Events {
+			fmt.Fprintf(&validators, "[%q, %s.validate%s], ", s.name+" "+e.Name, s.name, e.Table.Name)
+		}
 	}
 	b.write(t, "package.json", `{"type":"module"}`)
-	judge := b.write(t, "judge.mjs", imports.String()+fmt.Sprintf(judgeScript, table.String()))
+	judge := b.write(t, "judge.mjs", imports.String()+fmt.Sprintf(judgeScript, table.String(), validators.String()))
 	config, err := json.Marshal(map[string]any{"compilerOptions": map[string]any{
 		"target": "ES2022", "module": "NodeNext", "moduleResolution": "NodeNext", "lib": []string{"ES2024", "DOM"}, "types": []string{},
 		"noEmit": true, "strict": true, "noUncheckedIndexedAccess": true, "exactOptionalPropertyTypes": true, "noUnusedLocals": true,
@@ -190,7 +208,7 @@ func (b *batch) buildTypeScript(t *testing.T) string {
 	command(t, b.dir, filepath.Join(client, "node_modules", ".bin", "tsc"), "-p", b.path("tsconfig.json"))
 	bundle := b.path("bundle.mjs")
 	command(t, b.dir, filepath.Join(client, "node_modules", ".bin", "esbuild"), judge, "--bundle", "--platform=node", "--format=esm",
-		"--log-level=warning", "--alias:@ignex/nova-client/wire="+runtime, "--outfile="+bundle)
+		"--log-level=error", "--alias:@ignex/nova-client/wire="+runtime, "--outfile="+bundle)
 	return bundle
 }
 
@@ -198,7 +216,8 @@ const judgeScript = `
 import { createInterface } from "node:readline";
 import { Reader, Writer } from "@ignex/nova-client/wire";
 
-const events = new Map([%s].flatMap((s) => s.events.map((e) => [s.name + " " + e.name, e])));
+const events = new Map([%s].flatMap(({ schema }) => schema.events.map((e) => [schema.name + " " + e.name, e])));
+const validators = new Map([%s]);
 const plain = (v) => typeof v === "bigint" ? String(v) : v instanceof Uint8Array ? Buffer.from(v).toString("base64")
   : Array.isArray(v) ? v.map(plain)
   : v && typeof v === "object" ? Object.entries(v).filter(([, x]) => x !== undefined).map(([k, x]) => [k, plain(x)])
@@ -210,7 +229,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     const { table } = events.get(name);
     const value = new Reader().payload(new DataView(bytes.buffer), 0, bytes.length, table);
-    console.log(Buffer.from(new Writer().payload(table, value)).toString("hex") + "\t" + JSON.stringify(plain(value) ?? null));
+    const broken = validators.get(name)?.(value);
+    const verdict = broken ? JSON.stringify(broken.pointer) + " " + broken.message : "valid";
+    console.log(Buffer.from(new Writer().payload(table, value)).toString("hex") + "\t" + verdict + "\t" + JSON.stringify(plain(value) ?? null));
   } catch (error) {
     console.log(String(error.stack).replaceAll("\n", " "));
   }

@@ -67,22 +67,34 @@ func (b *batch) check(t *testing.T, d drawer, n int) {
 			}
 		}
 	}
+	b.checkCode(t, samples)
+	b.checkFlatc(t, samples)
+}
+
+// checkCode compares generated Go and TypeScript, what they find invalid too.
+func (b *batch) checkCode(t *testing.T, samples []*sample) {
+	t.Helper()
 	for i, line := range ask(t, samples, b.buildGo(t)) {
-		if s := samples[i]; line != hex.EncodeToString(s.payload) {
-			t.Fatalf("Go wrote\n%s\nfor\n%x\n%s\n%s", line, s.payload, s.nova, s.of.source)
+		s := samples[i]
+		text, verdict, _ := strings.Cut(line, "\t")
+		if text != hex.EncodeToString(s.payload) {
+			t.Fatalf("Go wrote\n%s\nfor\n%x\n%s\n%s", text, s.payload, s.nova, s.of.source)
 		}
+		s.verdict = verdict
 	}
 	for i, line := range ask(t, samples, "node", b.buildTypeScript(t)) {
 		s := samples[i]
-		text, value, _ := strings.Cut(line, "\t")
-		if text != hex.EncodeToString(s.payload) {
+		parts := strings.SplitN(line, "\t", 3)
+		if len(parts) != 3 || parts[0] != hex.EncodeToString(s.payload) {
 			t.Fatalf("TypeScript wrote\n%s\nfor\n%x\n%s\n%s", line, s.payload, s.nova, s.of.source)
 		}
-		if !sameJSON(t, []byte(value), s.nova) {
-			t.Fatalf("TypeScript read\n%s\nwant\n%s\n%s", value, s.nova, s.of.source)
+		if !sameJSON(t, []byte(parts[2]), s.nova) {
+			t.Fatalf("TypeScript read\n%s\nwant\n%s\n%s", parts[2], s.nova, s.of.source)
+		}
+		if parts[1] != s.verdict {
+			t.Fatalf("TypeScript finds %s\nGo finds %s\n%s\n%s", parts[1], s.verdict, s.nova, s.of.source)
 		}
 	}
-	b.checkFlatc(t, samples)
 }
 
 // draw makes a value of event i and its bytes, and reads them back.
@@ -103,7 +115,7 @@ func (s *language) draw(t *testing.T, d drawer, i int) *sample {
 	if err != nil || !sameJSON(t, back, text) {
 		t.Fatalf("the schema-driven codec read %v\n%s\nwant\n%s\n%s", err, back, text, s.source)
 	}
-	return &sample{s, e, text, flat, payload}
+	return &sample{of: s, event: e, nova: text, flat: flat, payload: payload}
 }
 
 // checkFlatc compares with what flatc prints of the bytes, and reads what flatc
