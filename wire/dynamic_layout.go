@@ -33,6 +33,7 @@ type unionJSON struct {
 	Name    string            `json:"name"`
 	Tag     string            `json:"tag"` // the property that tells the members apart
 	Members []unionMemberJSON `json:"members"`
+	Zero    int               `json:"zero,omitempty"` // what a missing one reads as; told, not read
 }
 
 type unionMemberJSON struct {
@@ -102,7 +103,7 @@ func (l *Layout) MarshalJSON() ([]byte, error) {
 		out.Enums = append(out.Enums, item)
 	}
 	for _, u := range l.Unions {
-		item := unionJSON{Name: u.Name, Tag: u.Tag}
+		item := unionJSON{Name: u.Name, Tag: u.Tag, Zero: u.zero}
 		for _, m := range u.Members {
 			item.Members = append(item.Members, unionMemberJSON{m.ID, l.Tables[m.Table].Name})
 		}
