@@ -61,7 +61,7 @@ func (f *tsFile) validator(t *table) {
 		if !x.ownChecks() && !inside && x.union == nil {
 			continue
 		}
-		if (inside || x.union != nil) && !declared {
+		if inside && !declared {
 			f.line("  let e: %s | undefined;", f.name("Invalid"))
 			declared = true
 		}
