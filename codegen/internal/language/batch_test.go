@@ -129,7 +129,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/ignex/nova"
@@ -148,7 +147,7 @@ func again[T any, M nova.Message[T]](payload []byte) ([]byte, string, error) {
 	if v, ok := any(m).(interface{ Validate() error }); ok {
 		var broken *wire.ValidationError
 		if err := v.Validate(); errors.As(err, &broken) {
-			verdict = strconv.Quote(broken.Pointer) + " " + broken.Message
+			verdict = hex.EncodeToString([]byte(broken.Pointer)) + " " + broken.Message
 		} else if err != nil {
 			return nil, "", err
 		}
@@ -230,7 +229,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     const { table } = events.get(name);
     const value = new Reader().payload(new DataView(bytes.buffer), 0, bytes.length, table);
     const broken = validators.get(name)?.(value);
-    const verdict = broken ? JSON.stringify(broken.pointer) + " " + broken.message : "valid";
+    const verdict = broken ? Buffer.from(broken.pointer).toString("hex") + " " + broken.message : "valid";
     console.log(Buffer.from(new Writer().payload(table, value)).toString("hex") + "\t" + verdict + "\t" + JSON.stringify(plain(value) ?? null));
   } catch (error) {
     console.log(String(error.stack).replaceAll("\n", " "));

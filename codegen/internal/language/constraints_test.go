@@ -20,7 +20,7 @@ func TestConstraints(t *testing.T) {
 	c := &constraints{rand.New(rand.NewPCG(seed, 1))}
 	b := newBatch(t)
 	var samples []*sample
-	for len(b.schemas) < int(fromEnv(t, "NOVA_SCHEMAS", 12)) {
+	for len(b.schemas) < int(fromEnv(t, "NOVA_SCHEMAS", 8)) {
 		name := fmt.Sprintf("c%d", len(b.schemas))
 		root, draw := c.object(3)
 		if !b.add(t, name, fmt.Sprintf(`{"package":%q,"events":{"e":%s}}`, name, root)) {

@@ -21,10 +21,10 @@ import (
 // perBatch is how many schemas are compiled into one program.
 const perBatch = 100
 
-// TestRandomSchemas draws NOVA_SCHEMAS schemas (default 25). NOVA_SEED repeats
+// TestRandomSchemas draws NOVA_SCHEMAS schemas (default 15). NOVA_SEED repeats
 // a run.
 func TestRandomSchemas(t *testing.T) {
-	total := fromEnv(t, "NOVA_SCHEMAS", 25)
+	total := fromEnv(t, "NOVA_SCHEMAS", 15)
 	seed := fromEnv(t, "NOVA_SEED", rand.Uint64()>>1)
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
