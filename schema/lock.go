@@ -143,6 +143,7 @@ func ReadLock(file string, data []byte) (*Lock, error) {
 		for i := range problems {
 			problems[i].Fix = lockFix // nobody writes this file by hand
 		}
+		excerpts(problems, file, data)
 		return nil, problems
 	}
 	l := &lockReader{file: file, problems: problems, lock: &Lock{Tables: map[string]LockTable{}, Enums: map[string]map[string]int32{},
@@ -150,6 +151,7 @@ func ReadLock(file string, data []byte) (*Lock, error) {
 	l.document(root)
 	if len(l.problems) > 0 {
 		sortProblems(l.problems)
+		excerpts(l.problems, file, data)
 		return nil, l.problems
 	}
 	return l.lock, nil

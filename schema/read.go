@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +28,18 @@ const maxProblems = 500 // of one run; nobody reads more
 // the name shown in errors. The error is of type [Errors] and holds every
 // problem of the run in document order; the model is nil then.
 func Read(file string, data []byte, opts Options) (*Model, error) {
+	model, err := read(file, data, opts)
+	var problems Errors
+	if errors.As(err, &problems) {
+		excerpts(problems, file, data)
+	}
+	if model != nil {
+		excerpts(model.Warnings, file, data)
+	}
+	return model, err
+}
+
+func read(file string, data []byte, opts Options) (*Model, error) {
 	root, problems := parse(file, data)
 	if root == nil {
 		return nil, problems
