@@ -97,6 +97,10 @@ func (g *goFile) checkInt64(f field) {
 
 func (g *goFile) checkTable(f field) {
 	name := f.target.Name
+	if f.owner.Shape != schema.Plain {
+		g.checkTableInside(f)
+		return
+	}
 	switch {
 	case f.Vector:
 		g.line("for i := range m.%s {\nif e := check%s(&m.%s[i]); e != nil {", f.GoName, name, f.GoName)
@@ -123,4 +127,19 @@ func (g *goFile) checkInt64Inside(f field) {
 		return
 	}
 	g.line("if v := %s; !wire.SafeInt64(v) {\nreturn &wire.Int64Error{Value: v}\n}", value)
+}
+
+// checkTableInside looks through an object, or an array of them, in a table of
+// nova's own.
+func (g *goFile) checkTableInside(f field) {
+	name := f.target.Name
+	switch {
+	case f.Vector:
+		g.line("for i := range m.%s {\nif e := check%s(&m.%s[i]); e != nil {", f.GoName, name, f.GoName)
+		g.line("e.Path = wire.JoinIndex(\"\", i, e.Path)\nreturn e\n}\n}")
+	case f.absent():
+		g.line("if m.%s != nil {\nif e := check%s(m.%s); e != nil {\nreturn e\n}\n}", f.GoName, name, f.GoName)
+	default:
+		g.line("if e := check%s(&m.%s); e != nil {\nreturn e\n}", name, f.GoName)
+	}
 }

@@ -355,6 +355,9 @@ func (f *tsFile) encode(t *table) {
 func (f *tsFile) read(x field) string {
 	read := f.call("r", x, fmt.Sprint(x.ID))
 	switch {
+	case x.absent() && x.union != nil: // it looks at two fields
+		absent := map[bool]string{true: "null", false: "undefined"}[x.Presence == wire.Nullable]
+		return strings.TrimSuffix(read, ")") + ", " + absent + ")"
 	case !x.absent():
 		return read
 	case x.Presence == wire.Nullable:

@@ -59,6 +59,12 @@ func (w *jsonWriter) table(t *Table, at TableRef) {
 			continue
 		}
 		absent := f.Presence.CanBeAbsent() && !w.r.Has(at, id)
+		if f.Kind == Union && f.Presence.CanBeAbsent() { // it stands in two fields
+			kind, _ := w.r.Union(at, id, f.JSON)
+			if absent = kind == 0; w.r.Failed() {
+				return
+			}
+		}
 		if absent && f.Presence != Nullable {
 			continue
 		}

@@ -164,7 +164,13 @@ func (e *jsonEncoder) entry(t *Table, slot, shared int, key string, at int) *JSO
 
 func (w *jsonWriter) box(t *Table, at TableRef) {
 	id := len(t.Fields) - 1
-	if f := &t.Fields[id]; f.Presence.CanBeAbsent() && !w.r.Has(at, id) {
+	f := &t.Fields[id]
+	absent := f.Presence.CanBeAbsent() && !w.r.Has(at, id)
+	if f.Kind == Union && f.Presence.CanBeAbsent() {
+		kind, _ := w.r.Union(at, id, f.JSON)
+		absent = kind == 0
+	}
+	if absent {
 		w.b = append(w.b, "null"...)
 	} else {
 		w.field(f, at, id)

@@ -19,11 +19,11 @@ import (
 type batch struct {
 	dir     string
 	root    string // of the repository
-	schemas []*language
+	schemas []*drawn
 }
 
-// language is one schema with what was generated from it.
-type language struct {
+// drawn is one schema with what was generated from it.
+type drawn struct {
 	name   string
 	source string
 	model  *schema.Model
@@ -32,7 +32,7 @@ type language struct {
 
 // sample is a random value of one event.
 type sample struct {
-	of      *language
+	of      *drawn
 	event   *schema.Event
 	nova    []byte // JSON
 	flat    any
@@ -67,7 +67,7 @@ func (b *batch) add(t *testing.T, name, source string) bool {
 	if _, err := files.Write(codegen.Dirs{codegen.Go: b.path(name), codegen.TypeScript: b.path(name), codegen.FBS: b.path(name)}); err != nil {
 		t.Fatal(err)
 	}
-	b.schemas = append(b.schemas, &language{name, source, model, layout})
+	b.schemas = append(b.schemas, &drawn{name, source, model, layout})
 	return true
 }
 

@@ -98,7 +98,7 @@ func (b *batch) checkCode(t *testing.T, samples []*sample) {
 }
 
 // draw makes a value of event i and its bytes, and reads them back.
-func (s *language) draw(t *testing.T, d drawer, i int) *sample {
+func (s *drawn) draw(t *testing.T, d drawer, i int) *sample {
 	t.Helper()
 	e := s.model.Events[i]
 	nova, flat := d.one(fieldOf(e.Table), 0)

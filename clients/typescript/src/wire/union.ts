@@ -39,13 +39,17 @@ export function writeUnion<U>(w: Writer, at: number, slot: number, v: U, union: 
   w.struct(slot, v, member[2], name);
 }
 
-/** A member of a newer schema reads as an object whose tag is `unknown:7`. */
-export function readUnion<U>(r: Reader, id: number, union: UnionCodec<U>, name: string): U {
+/**
+ * A member of a newer schema reads as an object whose tag is `unknown:7`.
+ * @param absent what a union that is not there reads as; without it: a member of zeros
+ */
+export function readUnion<U, A = never>(r: Reader, id: number, union: UnionCodec<U>, name: string, ...absent: A[]): U | A {
   const at = r.field(id - 1, 1, name);
   const number = at === 0 ? 0 : r.view.getUint8(at);
   if ((number === 0) !== (r.field(id, 4, name) === 0)) {
     r.fail(name, "a union has a type without a value, or a value without a type");
   }
+  if (number === 0 && absent.length > 0) return absent[0]!;
   const member = number === 0 ? union.members[union.zero] : union.members.find((m) => m[0] === number);
   if (!member) return { [union.tag]: `unknown:${number}` } as U;
   return r.struct(id, member[2] as Table<U>, name);

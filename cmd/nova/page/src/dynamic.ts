@@ -120,6 +120,10 @@ class Tables {
     const read = f.vector ? this.vector(f, id) : this.single(f, id);
     if (!f.optional && !f.nullable) return read;
     const absent = f.optional ? undefined : null;
+    if (f.kind === "union") { // it looks at two fields
+      const union = this.union(f);
+      return (r) => readUnion<Values, null | undefined>(r, id, union, f.json, absent);
+    }
     return (r) => (r.has(id) ? read(r) : absent);
   }
 

@@ -665,7 +665,6 @@ func readOrderByLineEntry(r *wire.Reader, t wire.TableRef, m *wrapOrderByLineEnt
 
 func checkOrderByLineEntry(m *wrapOrderByLineEntry) *wire.Int64Error {
 	if e := checkLine(&m.Value); e != nil {
-		e.Path = "value." + e.Path
 		return e
 	}
 	return nil

@@ -6,7 +6,6 @@ package language
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/wire"
@@ -705,7 +704,7 @@ func readGridDeepRowRow(r *wire.Reader, t wire.TableRef, m *wrapGridDeepRowRow) 
 func checkGridDeepRowRow(m *wrapGridDeepRowRow) *wire.Int64Error {
 	for i := range m.Items {
 		if e := checkGridDeepRowItem(&m.Items[i]); e != nil {
-			e.Path = "items[" + strconv.Itoa(i) + "]." + e.Path
+			e.Path = wire.JoinIndex("", i, e.Path)
 			return e
 		}
 	}
@@ -1165,7 +1164,6 @@ func readMapsObjsEntry(r *wire.Reader, t wire.TableRef, m *wrapMapsObjsEntry) {
 
 func checkMapsObjsEntry(m *wrapMapsObjsEntry) *wire.Int64Error {
 	if e := checkMapsObjsValue(&m.Value); e != nil {
-		e.Path = "value." + e.Path
 		return e
 	}
 	return nil

@@ -398,7 +398,7 @@ const $Drawing: Table<Drawing> = /* #__PURE__ */ defineTable<Drawing>({
   },
   decode: (r) => ({
     main: readUnion(r, 1, $Shape, "main"),
-    other: r.has(3) ? readUnion(r, 3, $Shape, "other") : undefined,
+    other: readUnion(r, 3, $Shape, "other", undefined),
     maybe: r.has(4) ? r.struct(4, $ShapeBox, "maybe") : null,
     all: r.structs(5, $ShapeBox, "all"),
     one: r.struct(6, $Circle, "one"),
