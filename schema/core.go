@@ -38,7 +38,7 @@ type core struct {
 	inner       *core   // the core it was made from by refer
 	parts       []*core // what it was made of; their problems count too
 	reported    bool
-	form        int // see forms.go; 0 = not computed, -1 = being computed
+	form        int // see forms.go; 0 = not computed
 }
 
 type coreKind uint8

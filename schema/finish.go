@@ -13,6 +13,7 @@ func (r *reader) finish() {
 	m := r.model
 	r.dropTags()
 	r.endless()
+	r.heights()
 	if r.opts.Lock != nil {
 		r.problems = append(r.problems, r.opts.Lock.apply(m)...)
 	}

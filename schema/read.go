@@ -45,8 +45,8 @@ func read(file string, data []byte, opts Options) (*Model, error) {
 		return nil, problems
 	}
 	r := &reader{opts: opts, model: &Model{}, problems: problems, tables: map[*node]*Table{}, enums: map[*node]*Enum{},
-		wraps: map[wrap]*Table{}, unions: map[*node]*Union{}, begun: map[*Union]int{}, circular: map[*Table]bool{}, ruled: map[*node]bool{},
-		byName: map[string]*named{}, clashes: map[[2]Pos]bool{}, depth: map[*Table]int{}, required: map[*Table]int{}}
+		wraps: map[wrap]*Table{}, unions: map[*node]*Union{}, ruled: map[*node]bool{},
+		byName: map[string]*named{}, clashes: map[[2]Pos]bool{}, required: map[*Table]int{}}
 	r.document = newDocument(file, root)
 	if root.kind != nodeObject {
 		r.fail(root, root.describe()+" where the document should stand", `write {"package": …, "events": {…}}`)
@@ -79,15 +79,12 @@ type reader struct {
 	enums      map[*node]*Enum
 	byName     map[string]*named // tables and enums
 	unions     map[*node]*Union
-	begun      map[*Union]int  // those being read, with how many objects were then
 	wraps      map[wrap]*Table // rows, boxes and entries
 	ruled      map[*node]bool  // constraints that were told
 	merges     []*merge        // those that were checked
-	open       []*Table        // objects being read, outermost first
+	open       int             // objects being read, each inside the one before
 	lists      []*node         // arrays and maps being read, since the last object
-	circular   map[*Table]bool // those that can hold themselves
 	clashes    map[[2]Pos]bool // places whose names clash, told once
-	depth      map[*Table]int  // tables on the longest path down, the table included
 	required   map[*Table]int  // tables in every value, the table included
 }
 

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxTables   = wire.MaxDepth // on one path, the root included
-	maxOpen     = 400           // tables being read, each inside the one before
+	maxOpen     = 20_000        // tables being read, each inside the one before
 	maxRequired = 4096          // tables in every value of one table
 )
 
@@ -52,13 +52,10 @@ func (r *reader) table(c *core, path, property string, at *node) *Table {
 	c = r.match(c, path, property)
 	r.report(c)
 	if t, ok := r.tables[c.node]; ok {
-		if t != nil && r.depth[t] == 0 {
-			r.circle(t)
-		}
 		return t
 	}
-	if len(r.open) >= maxOpen {
-		r.fail(at, fmt.Sprintf("objects are nested deeper than %d", maxTables), "flatten them")
+	if r.open >= maxOpen {
+		r.fail(at, fmt.Sprintf("more than %d objects, each inside the one before", maxOpen), "flatten them")
 		return nil
 	}
 	name := path
@@ -67,9 +64,6 @@ func (r *reader) table(c *core, path, property string, at *node) *Table {
 	}
 	owner, fresh := r.claim(name, c, c.name != "")
 	if !fresh {
-		if owner.table != nil && r.depth[owner.table] == 0 && owner.form == r.form(c) { // still open, and no mere clash of names
-			r.circle(owner.table)
-		}
 		r.tables[c.node] = owner.table
 		return owner.table
 	}
@@ -78,52 +72,78 @@ func (r *reader) table(c *core, path, property string, at *node) *Table {
 	r.model.Tables = append(r.model.Tables, t)
 	r.checkMerge(c)
 	lists := r.lists // an object stands between them and what comes
-	r.open, r.lists = append(r.open, t), nil
+	r.lists = nil
+	r.open++
 	t.Rules = r.rules(c)
 	r.fields(t, c.node)
-	r.open, r.lists = r.open[:len(r.open)-1], lists
+	r.open--
+	r.lists = lists
 	r.measure(t, at)
 	return t
 }
 
-// circle notes that what is being read leads back to t: all tables from t on can
-// be nested without end.
-func (r *reader) circle(t *Table) {
-	for i := slices.Index(r.open, t); i >= 0 && i < len(r.open); i++ {
-		r.circular[r.open[i]] = true
-	}
-}
-
-// measure counts the tables on the longest path down from t, and those that
-// every value of t holds: two required objects on each of 30 levels are a
-// thousand million, in a Go struct as in every frame.
+// measure counts the tables that every value of t holds: two required objects on
+// each of 30 levels are a thousand million, in a Go struct as in every frame.
+// Those still being read count for nothing: see endless.
 func (r *reader) measure(t *Table, at *node) {
-	deepest, required, heaviest := 0, 1, 0
+	required, heaviest := 1, 0
 	for _, f := range t.Fields {
-		if f.Union != nil && f.Kind == wire.Union {
-			for _, m := range f.Union.Members {
-				deepest = max(deepest, r.depth[m.Table])
-			}
-		}
-		if f.Table == nil {
-			continue
-		}
-		deepest = max(deepest, r.depth[f.Table])
-		if f.Presence == wire.Required && !f.Vector {
+		if f.Table != nil && f.Presence == wire.Required && !f.Vector {
 			required += r.required[f.Table]
 			heaviest = max(heaviest, r.required[f.Table])
 		}
 	}
-	if r.circular[t] {
-		deepest = 0 // the depth is that of the value
-	}
-	r.depth[t], r.required[t] = deepest+1, min(required, maxRequired+1)
+	r.required[t] = min(required, maxRequired+1)
 	if required > maxRequired && heaviest <= maxRequired { // larger ones were told already
 		r.fail(at, fmt.Sprintf("every %s holds more than %d objects, all of them required", t.Name, maxRequired), "make some of them optional, or nest fewer")
 	}
-	if deepest == maxTables { // deeper ones were told already
-		r.fail(at, fmt.Sprintf("objects are nested deeper than %d", maxTables), "flatten them")
+}
+
+// heights refuses tables that nest deeper than any reader accepts. Tables that
+// can hold themselves, or others that can, have no height: there the depth is
+// that of the value.
+func (r *reader) heights() {
+	parents, missing, height := map[*Table][]*Table{}, map[*Table]int{}, map[*Table]int{}
+	var ready []*Table
+	for _, t := range r.model.Tables {
+		for _, c := range t.children() {
+			parents[c] = append(parents[c], t)
+			missing[t]++
+		}
+		if missing[t] == 0 {
+			ready = append(ready, t)
+		}
 	}
+	for len(ready) > 0 {
+		t := ready[0]
+		ready = ready[1:]
+		height[t]++
+		if height[t] == maxTables+1 {
+			r.problems = append(r.problems, Problem{Pos: t.Pos, Found: fmt.Sprintf("below %s objects are nested deeper than %d", t.Name, maxTables), Fix: "flatten them"})
+		}
+		for _, p := range parents[t] {
+			height[p] = max(height[p], height[t])
+			if missing[p]--; missing[p] == 0 {
+				ready = append(ready, p)
+			}
+		}
+	}
+}
+
+// children returns the tables that a table refers to, once for each reference.
+func (t *Table) children() []*Table {
+	var out []*Table
+	for _, f := range t.Fields {
+		if f.Table != nil {
+			out = append(out, f.Table)
+		}
+		if f.Kind == wire.Union && f.Union != nil {
+			for _, m := range f.Union.Members {
+				out = append(out, m.Table)
+			}
+		}
+	}
+	return out
 }
 
 func (r *reader) fields(t *Table, n *node) {

@@ -18,14 +18,11 @@ type wrap struct {
 // wrapper returns the table of nova's own that stands for node, filling a new one.
 func (r *reader) wrapper(w wrap, c *core, name string, fill func(t *Table)) *Table {
 	if t, ok := r.wraps[w]; ok {
-		if t != nil && r.depth[t] == 0 {
-			r.circle(t)
-		}
 		return t
 	}
 	owner := r.byName[name]
 	switch {
-	case owner != nil && owner.table != nil && owner.table.Shape == w.shape && owner.form == r.form(c) && r.depth[owner.table] > 0 && w.presence == owner.presence:
+	case owner != nil && owner.table != nil && owner.table.Shape == w.shape && owner.form == r.form(c) && r.required[owner.table] > 0 && w.presence == owner.presence:
 		r.wraps[w] = owner.table
 		return owner.table
 	case owner != nil:
@@ -34,17 +31,17 @@ func (r *reader) wrapper(w wrap, c *core, name string, fill func(t *Table)) *Tab
 				"rename one of the two")
 		}
 		return nil
-	case len(r.open) >= maxOpen:
-		r.fail(c.node, fmt.Sprintf("objects are nested deeper than %d", maxTables), "flatten them")
+	case r.open >= maxOpen:
+		r.fail(c.node, fmt.Sprintf("more than %d objects, each inside the one before", maxOpen), "flatten them")
 		return nil
 	}
 	t := &Table{Name: name, Shape: w.shape, Pos: r.pos(c.node)}
 	r.byName[name] = &named{form: r.form(c), kind: coreBad, presence: w.presence, pos: t.Pos, table: t}
 	r.wraps[w] = t
 	r.model.Tables = append(r.model.Tables, t)
-	r.open = append(r.open, t)
+	r.open++
 	fill(t)
-	r.open = r.open[:len(r.open)-1]
+	r.open--
 	r.measure(t, c.node)
 	return t
 }
@@ -126,17 +123,6 @@ func (r *reader) unionBox(c *core, path, property string, at *node) *Table {
 // union returns the union of objects c, named by path when nothing else names it.
 func (r *reader) union(c *core, path, property string, at *node) *Union {
 	if u, ok := r.unions[c.node]; ok {
-		if begun, ok := r.begun[u]; ok {
-			for _, t := range r.open[begun:] {
-				r.circular[t] = true
-			}
-			return u
-		}
-		for i := 0; u != nil && i < len(u.Members); i++ {
-			if t := u.Members[i].Table; t != nil && r.depth[t] == 0 {
-				r.circle(t)
-			}
-		}
 		return u
 	}
 	lists := r.lists // an object stands between
@@ -154,8 +140,6 @@ func (r *reader) union(c *core, path, property string, at *node) *Union {
 		return u
 	}
 	r.model.Unions = append(r.model.Unions, u)
-	r.begun[u] = len(r.open)
-	defer delete(r.begun, u)
 	for i, m := range tag.members {
 		text := tag.values[i]
 		if unquoted, err := strconv.Unquote(text); err == nil {
