@@ -372,6 +372,11 @@ func FuzzLayoutJSON(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
+	f.Add([]byte(`{"tables":[{"name":"A","box":true,"fields":[{"name":"a","json":"a","kind":"table","type":"A"}]}]}`))
+	f.Add([]byte(`{"tables":[{"name":"A","fields":[{"name":"key","json":"key","kind":"string"},{"name":"v","json":"v","kind":"table","vector":true,"map":true,"type":"A"}]}]}`))
+	f.Add([]byte(`{"unions":[{"name":"U","tag":"k","members":[{"id":1,"table":"A"},{"id":9,"table":"B"}]}],"tables":[` +
+		`{"name":"A","consts":[{"json":"k","value":"a"}],"fields":[{"name":"u_type","json":"","kind":"uniontype"},{"name":"u","json":"u","kind":"union","type":"U"}]},` +
+		`{"name":"B","consts":[{"json":"k","value":2}],"fields":[{"name":"n","json":"n","kind":"uint64"}]}]}`))
 	f.Add([]byte(`{"tables":[{"name":"A","fields":[{"name":"a","json":"a","kind":"table","type":"A"}]}],"events":[{"name":"e","id":0,"table":"A","retain":"all"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var l wire.Layout

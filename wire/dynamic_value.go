@@ -8,47 +8,53 @@ import (
 )
 
 // wants says in words what JSON a field takes.
-func (l *Layout) wants(f *Field) string {
+func (l *Layout) wants(f *Field) string { return l.wantsAt(f, 0) }
+
+// maxWords bounds how deep wants describes maps of maps and the like; a layout
+// of a stranger may hold itself.
+const maxWords = 4
+
+func (l *Layout) wantsAt(f *Field, depth int) string {
+	if depth > maxWords {
+		return "…"
+	}
 	if f.Map {
 		t := &l.Tables[f.Ref]
-		return "an object, each value " + l.wants(&t.Fields[len(t.Fields)-1])
+		return "an object, each value " + l.wantsAt(&t.Fields[len(t.Fields)-1], depth+1)
 	}
 	if f.Vector {
-		return "an array, each element " + l.wantsOne(f)
+		return "an array, each element " + l.wantsOneAt(f, depth)
 	}
-	return l.wantsOne(f)
+	return l.wantsOneAt(f, depth)
 }
 
 // wantsOne says what a field, or each element of a vector, takes.
-func (l *Layout) wantsOne(f *Field) string {
-	one := ""
+func (l *Layout) wantsOne(f *Field) string { return l.wantsOneAt(f, 0) }
+
+func (l *Layout) wantsOneAt(f *Field, depth int) string {
 	switch f.Kind {
 	case Bool:
-		one = "true or false"
+		return "true or false"
 	case Int64:
-		one = "a whole number"
-	case Float64:
-		one = "a number"
+		return "a whole number"
+	case Float64, Float32:
+		return "a number"
 	case Enum:
-		one = "one of " + list(l.Enums[f.Ref].literals())
+		return "one of " + list(l.Enums[f.Ref].literals())
 	case String:
-		one = "a string"
+		return "a string"
 	case Bytes:
-		one = "a base64 string"
+		return "a base64 string"
 	case Struct:
 		if t := &l.Tables[f.Ref]; t.Box {
-			return l.wants(&t.Fields[len(t.Fields)-1])
+			return l.wantsAt(&t.Fields[len(t.Fields)-1], depth+1)
 		}
-		one = "an object (" + l.Tables[f.Ref].Name + ")"
+		return "an object (" + l.Tables[f.Ref].Name + ")"
 	case Union:
-		one = "an object (" + l.Unions[f.Ref].Name + ")"
-	case Float32:
-		one = "a number"
-	default:
-		low, high := narrowRange(f.Kind)
-		one = "a whole number from " + low + " to " + high
+		return "an object (" + l.Unions[f.Ref].Name + ")"
 	}
-	return one
+	low, high := narrowRange(f.Kind)
+	return "a whole number from " + low + " to " + high
 }
 
 // wrong reports a value of another type.

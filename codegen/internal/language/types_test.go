@@ -11,6 +11,7 @@ import (
 
 	"github.com/ignex/nova"
 	language "github.com/ignex/nova/codegen/testdata/language/go"
+	"github.com/ignex/nova/internal/golden"
 	"github.com/ignex/nova/wire"
 )
 
@@ -212,6 +213,27 @@ func TestHostileBytes(t *testing.T) {
 				if err == nil && !json.Valid(text) {
 					t.Fatalf("no JSON: %s", text)
 				}
+			}
+		}
+	}
+}
+
+// The C++ verifier, which checks what flatc does not look at (alignment, bounds,
+// required keys), accepts what the encoders write.
+func TestVerifierAccepts(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	d := drawer{rand.New(rand.NewPCG(seed, 0))}
+	verifier := golden.StartVerifier(t, golden.WriteFBS(t, readFile(t, "../../testdata/language/fbs/backend.fbs")))
+	b := newBatch(t)
+	if !b.add(t, "language", string(readFile(t, "../../testdata/language/schema.json"))) {
+		t.Fatal("refused")
+	}
+	for i, e := range b.schemas[0].model.Events {
+		for range 100 {
+			s := b.schemas[0].draw(t, d, i)
+			if !verifier.Accepts(t, e.Table.FbsName, s.payload) {
+				t.Fatalf("refused: %s\n%x\n%s", e.Name, s.payload, s.nova)
 			}
 		}
 	}
