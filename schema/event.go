@@ -179,7 +179,7 @@ func (r *reader) key(e *Event, v *node) *Field {
 			names = append(names, f.JSON)
 			continue
 		}
-		ok := !f.Vector && f.Presence == wire.Required && (f.Kind == wire.String || f.Kind == wire.Int64 || f.Kind == wire.Enum)
+		ok := !f.Vector && f.Presence == wire.Required && (f.Kind == wire.String || f.Kind == wire.Int64 || f.Kind == wire.Enum || f.Kind >= wire.Int8 && f.Kind <= wire.Uint64)
 		if !ok && f.Kind != 0 {
 			r.fail(v, fmt.Sprintf("the key %s of the event %s is no required string, integer or enum", quote(v.text), quote(e.Name)), "choose another property")
 			return nil
