@@ -31,8 +31,10 @@ func excerpts(problems []Problem, file string, data []byte) {
 func excerpt(line string, column int) string {
 	line = strings.TrimSuffix(line, "\r")
 	at := min(max(column-1, 0), len(line))
-	before, cutBefore := last(plainText(line[:at]), maxExcerpt)
-	behind, cutBehind := first(plainText(line[at:]), maxExcerpt)
+	// A line can be a whole document: look at what can be shown only.
+	from, to := max(0, at-4*maxExcerpt-4), min(len(line), at+4*maxExcerpt+4)
+	before, cutBefore := last(plainText(line[from:at]), maxExcerpt)
+	behind, cutBehind := first(plainText(line[at:to]), maxExcerpt)
 	if cutBefore {
 		before = "…" + before
 	} else {
@@ -59,9 +61,9 @@ func plainText(s string) string {
 }
 
 func last(s string, n int) (string, bool) {
-	runes := []rune(s[max(0, len(s)-4*n):])
+	runes := []rune(s)
 	if len(runes) <= n {
-		return string(runes), len(s) > 4*n
+		return s, false
 	}
 	return string(runes[len(runes)-n:]), true
 }
