@@ -80,4 +80,7 @@ storm: ## CLIENTS clients (default 10000) lose their server and come back at its
 mutated: ## FRAMES damaged frames (default 10000000) against a live server
 	NOVA_MUTATED_FRAMES=$(or $(FRAMES),10000000) $(GO) test -count=1 -timeout 60m -v ./server -run '^TestMutatedFrames$$'
 
+schemas: ## SEEDS random schemas (default 10000): generated, compiled, and the same to Go, TypeScript and flatc
+	NOVA_SCHEMAS=$(or $(SEEDS),10000) $(GO) test -count=1 -timeout 4h ./codegen/internal/language -run '^TestRandomSchemas$$' -v
+
 ci: lint setup node gen-check test sim-short bench ## what has to pass before a change lands

@@ -84,7 +84,16 @@ type input struct {
 	model  *schema.Model
 	layout *wire.Layout
 	tables []*table // as model.Tables
+	unions []*union // as model.Unions
+	valid  bool     // the schema has constraints: Validate is written
 	byName map[*schema.Table]*table
+}
+
+// union is one union of the model.
+type union struct {
+	*schema.Union
+	members []*table // as Members
+	zero    int      // of members: what a missing required union reads as
 }
 
 // table is one table of the model with what the emitters ask about it.
@@ -92,13 +101,17 @@ type table struct {
 	*schema.Table
 	wire   *wire.Table
 	index  int
-	fields []field // those that are not deprecated, by id
+	fields []field // those that have a property, by id
 
 	roots   []string // what it stands alone for: "the payload of event quote"
 	nested  bool     // written with a vtable of its own inside another table
 	element bool     // written as element of a vector that shares one vtable
 	int64s  bool     // it, or what it holds, has a plain int64
-	height  int      // tables on the longest path below and with it
+	height  int      // tables on the longest path below and with it; of recursive types without meaning
+	circle  bool     // it can hold itself, or something that can
+	walk    bool     // a value may have no bytes: it is looked through before it is encoded
+	member  bool     // of a union
+	checked bool     // it, or what it holds, has constraints
 }
 
 // field is one live field of a table.
@@ -106,7 +119,27 @@ type field struct {
 	*schema.Field
 	wire   *wire.Field
 	target *table // of a struct field
+	union  *union // of a union field
+	owner  *table
 }
+
+// targets are the tables that the field holds.
+func (f field) targets() []*table {
+	switch {
+	case f.target != nil:
+		return []*table{f.target}
+	case f.union != nil:
+		return f.union.members
+	}
+	return nil
+}
+
+// last returns the field that a table of nova's own stands for.
+func (t *table) last() field { return t.fields[len(t.fields)-1] }
+
+// wraps reports whether the field holds a table of nova's own, which stands for
+// a value that is no object.
+func (f field) wraps() bool { return f.target != nil && f.target.Shape != schema.Plain }
 
 // purpose tells in words what the table is the root of, "" for nothing.
 func (t *table) purpose() string { return strings.Join(t.roots, ", ") }
@@ -131,8 +164,19 @@ func newInput(m *schema.Model) (*input, error) {
 		in.tables = append(in.tables, nt)
 		in.byName[t] = nt
 	}
+	byUnion := map[*schema.Union]*union{}
+	for i, u := range m.Unions {
+		nu := &union{Union: u, zero: layout.Unions[i].Zero()}
+		for _, member := range u.Members {
+			t := in.byName[member.Table]
+			t.nested, t.member = true, true
+			nu.members = append(nu.members, t)
+		}
+		in.unions = append(in.unions, nu)
+		byUnion[u] = nu
+	}
 	for _, t := range in.tables {
-		in.connect(t)
+		in.connect(t, byUnion)
 	}
 	for _, e := range m.Events {
 		t := in.byName[e.Table]
@@ -143,21 +187,23 @@ func newInput(m *schema.Model) (*input, error) {
 		req.roots = append(req.roots, "the request of call "+c.Name)
 		res.roots = append(res.roots, "the response of call "+c.Name)
 	}
-	for _, t := range in.tables {
-		if err := t.measure(nil); err != nil {
-			return nil, err
-		}
+	if err := in.measure(); err != nil {
+		return nil, err
 	}
+	in.constraints()
 	return in, nil
 }
 
 // connect fills in a table's live fields and how others are written inside it.
-func (in *input) connect(t *table) {
+func (in *input) connect(t *table, unions map[*schema.Union]*union) {
 	for j, f := range t.Fields {
-		if f.Deprecated {
+		if f.Deprecated || f.Kind == wire.UnionType {
 			continue
 		}
-		nf := field{Field: f, wire: &t.wire.Fields[j]}
+		nf := field{Field: f, wire: &t.wire.Fields[j], owner: t}
+		if f.Kind == wire.Union {
+			nf.union = unions[f.Union]
+		}
 		if f.Kind == wire.Struct {
 			nf.target = in.byName[f.Table]
 			if f.Vector && !nf.target.wire.CanBeAbsent() {
@@ -168,33 +214,4 @@ func (in *input) connect(t *table) {
 		}
 		t.fields = append(t.fields, nf)
 	}
-}
-
-// measure computes height and int64s, and refuses what no reader would accept.
-func (t *table) measure(path []*table) error {
-	if t.height > 0 {
-		return nil
-	}
-	for _, p := range path {
-		if p == t {
-			return fmt.Errorf("%s: %s contains itself", t.Pos, t.Name)
-		}
-	}
-	height := 1
-	for _, f := range t.fields {
-		if f.target == nil {
-			t.int64s = t.int64s || f.Kind == wire.Int64 && !f.BigInt
-			continue
-		}
-		if err := f.target.measure(append(path, t)); err != nil {
-			return err
-		}
-		t.int64s = t.int64s || f.target.int64s
-		height = max(height, 1+f.target.height)
-	}
-	if height > wire.MaxDepth {
-		return fmt.Errorf("%s: %s nests objects deeper than %d, which no reader accepts; flatten it", t.Pos, t.Name, wire.MaxDepth)
-	}
-	t.height = height
-	return nil
 }

@@ -1,8 +1,10 @@
 package codegen
 
 import (
+	"fmt"
 	"strings"
 
+	"github.com/ignex/nova/schema"
 	"github.com/ignex/nova/wire"
 )
 
@@ -29,6 +31,15 @@ func (in *input) fbsSource() []byte {
 		}
 		f.line("}")
 	}
+	for _, u := range in.model.Unions {
+		var members []string
+		for _, m := range u.Members {
+			members = append(members, fmt.Sprintf("%s = %d", m.Table.FbsName, m.Number))
+		}
+		f.line("")
+		fbsDoc(f, "", "", u.Doc)
+		f.line("union %s { %s }", u.FbsName, strings.Join(members, ", "))
+	}
 	for _, t := range in.tables {
 		f.line("")
 		fbsDoc(f, "", t.purpose(), t.Doc)
@@ -38,8 +49,15 @@ func (in *input) fbsSource() []byte {
 				f.line("  %s: ubyte (id: %d, deprecated);", x.FbsName, x.ID)
 				continue
 			}
+			if x.Kind == wire.UnionType {
+				continue // FlatBuffers adds it
+			}
+			key := ""
+			if t.Shape == schema.Entry && i == 0 {
+				key = ", key"
+			}
 			fbsDoc(f, "  ", "", x.Doc)
-			f.line("  %s: %s (id: %d);", x.FbsName, in.fbsType(field{Field: x, wire: &t.wire.Fields[i]}), x.ID)
+			f.line("  %s: %s (id: %d%s);", x.FbsName, in.fbsType(field{Field: x, wire: &t.wire.Fields[i]}), x.ID, key)
 		}
 		f.line("}")
 	}
@@ -72,8 +90,12 @@ func (in *input) fbsType(x field) string {
 		return "[ubyte]"
 	case wire.Struct:
 		name = x.Table.FbsName
-	default:
+	case wire.Union:
+		return x.Union.FbsName
+	case wire.String:
 		name = "string"
+	default:
+		name = x.Kind.String()
 	}
 	switch {
 	case x.Vector:

@@ -17,6 +17,9 @@ func (g *goFile) codec(t *table) {
 	}
 	g.fill(t)
 	g.read(t)
+	if t.walk {
+		g.walk(t)
+	}
 	if g.bare {
 		return
 	}
@@ -61,8 +64,15 @@ func (g *goFile) templates(t *table) {
 
 // rootMethods writes the methods of a table that stands alone in a payload.
 func (g *goFile) rootMethods(t *table) {
-	g.line("\n// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.")
-	g.line("func (m *%s) AppendNova(dst []byte) ([]byte, error) {\nbase := len(dst)", t.Name)
+	if t.walk {
+		g.line("\n// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig, or with a")
+		g.line("// *wire.EncodeError for a union without a value and for more than 64 objects inside each other.")
+		g.line("func (m *%s) AppendNova(dst []byte) ([]byte, error) {", t.Name)
+		g.line("if err := m.walk(); err != nil {\nreturn dst, err\n}\nbase := len(dst)")
+	} else {
+		g.line("\n// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.")
+		g.line("func (m *%s) AppendNova(dst []byte) ([]byte, error) {\nbase := len(dst)", t.Name)
+	}
 	g.line("b := append(dst, root%s...)", t.Name)
 	g.line("return wire.Finish(fill%s(b, base, base+%d, m), base)\n}", t.Name, t.rootAt())
 	if g.bare {
@@ -79,12 +89,13 @@ func (g *goFile) rootMethods(t *table) {
 // fill writes the function that completes a table whose template stands at t:
 // scalars in place, then its children in the order of ids.
 func (g *goFile) fill(t *table) {
-	g.line("\nfunc fill%s(b []byte, base, t int, m *%s) []byte {", t.Name, t.Name)
+	g.line("\nfunc fill%s(b []byte, base, t int, m *%s) []byte {", t.Name, t.goStruct())
 	locals := map[string]bool{}
 	for _, f := range t.fields {
 		if !f.wire.IsRef() {
 			locals["p"] = true
 		}
+		locals["c"] = locals["c"] || f.union != nil
 		if f.target != nil {
 			locals["c"] = true
 			locals["at"] = locals["at"] || f.Vector
@@ -133,6 +144,10 @@ func (g *goFile) orAbsent(t *table, f field, write func()) {
 	}
 	g.line("if m.%s != nil {", f.GoName)
 	write()
+	if f.union != nil { // its type, and the value right behind it
+		g.line("} else {\nbinary.LittleEndian.PutUint32(b[t-%d:], 0)\n}", len(t.wire.VTable())-4-2*(f.ID-1))
+		return
+	}
 	g.line("} else {\nbinary.LittleEndian.PutUint16(b[t-%d:], 0)\n}", len(t.wire.VTable())-4-2*f.ID)
 }
 
@@ -150,8 +165,16 @@ func (g *goFile) fillScalar(t *table, f field) {
 			g.line("binary.LittleEndian.PutUint64(p[%d:], uint64(%s))", at, value)
 		case wire.Float64:
 			g.line("binary.LittleEndian.PutUint64(p[%d:], math.Float64bits(%s))", at, value)
-		case wire.Enum:
+		case wire.Enum, wire.Int32, wire.Uint32:
 			g.line("binary.LittleEndian.PutUint32(p[%d:], uint32(%s))", at, value)
+		case wire.Int8, wire.Uint8:
+			g.line("p[%d] = byte(%s)", at, value)
+		case wire.Int16, wire.Uint16:
+			g.line("binary.LittleEndian.PutUint16(p[%d:], uint16(%s))", at, value)
+		case wire.Uint64:
+			g.line("binary.LittleEndian.PutUint64(p[%d:], %s)", at, value)
+		case wire.Float32:
+			g.line("binary.LittleEndian.PutUint32(p[%d:], math.Float32bits(%s))", at, value)
 		}
 	})
 }
@@ -160,11 +183,18 @@ func (g *goFile) fillChild(t *table, f field) {
 	value, slot := "m."+f.GoName, fmt.Sprintf("t+%d", f.wire.Offset())
 	g.orAbsent(t, f, func() {
 		switch {
+		case f.Map:
+			g.fillMap(f, value, slot)
 		case f.target != nil && f.Vector:
 			g.fillTables(f, value, slot)
+		case f.union != nil:
+			g.fillUnion(t, f, value, slot)
 		case f.target != nil:
 			pointer := value
-			if !f.absent() {
+			switch {
+			case f.wraps():
+				pointer = wrapped(f.target, value)
+			case !f.absent():
 				pointer = "&" + value
 			}
 			g.line("b, c = wire.AppendTable(b, base, %s, table%s, %d, %d)", slot, f.target.Name, len(f.target.wire.VTable()), f.target.wire.Align())
@@ -195,27 +225,62 @@ func goAppender(f field) string {
 		return "AppendFloat64s"
 	case wire.Enum:
 		return "AppendEnums"
+	case wire.String:
+		return "AppendStrings"
 	}
-	return "AppendStrings"
+	return "AppendNumbers"
 }
 
 // fillTables writes a vector of tables. Elements that are always complete share
 // one vtable; others bring their own.
 func (g *goFile) fillTables(f field, value, slot string) {
 	e := f.target
+	element := "&" + value + "[i]"
+	if f.wraps() {
+		element = wrapped(e, value+"[i]")
+	}
 	g.line("b, at = wire.AppendVector(b, base, %s, len(%s), 4)", slot, value)
 	if e.wire.CanBeAbsent() {
 		g.line("for i := range %s {", value)
 		g.line("b, c = wire.AppendTable(b, base, at+4*i, table%s, %d, %d)", e.Name, len(e.wire.VTable()), e.wire.Align())
-		g.line("b = fill%s(b, base, c, &%s[i])\n}", e.Name, value)
+		g.line("b = fill%s(b, base, c, %s)\n}", e.Name, element)
 		return
 	}
+	g.sharedElements(e, value, "i := range "+value, element)
+}
+
+// sharedElements writes the tables of a vector behind one vtable.
+func (g *goFile) sharedElements(e *table, value, loop, element string) {
 	g.line("if len(%s) > 0 {", value)
 	g.line("b, vt = wire.AppendVTable(b, base, vtable%s)", e.Name)
-	g.line("for i := range %s {", value)
+	g.line("for %s {", loop)
 	// Written out: a constant is appended by two stores, through a call it costs a copy.
 	g.line("b = append(wire.Align(b, base, %d), inline%s...)", e.wire.Align(), e.Name)
 	g.line("c = len(b) - len(inline%s)", e.Name)
 	g.line("wire.LinkElement(b, at+4*i, c, vt)")
-	g.line("b = fill%s(b, base, c, &%s[i])\n}\n}", e.Name, value)
+	g.line("b = fill%s(b, base, c, %s)\n}\n}", e.Name, element)
+}
+
+// wrapped returns a pointer to a table of nova's own that holds value.
+func wrapped(t *table, value string) string {
+	return fmt.Sprintf("&%s{%s: %s}", t.goStruct(), t.last().GoName, value)
+}
+
+// fillMap writes the entries of a map in the order of their keys.
+func (g *goFile) fillMap(f field, value, slot string) {
+	e := f.target
+	g.line("b, at = wire.AppendVector(b, base, %s, len(%s), 4)", slot, value)
+	g.sharedElements(e, value, fmt.Sprintf("i, k := range wire.SortedKeys(%s)", value),
+		fmt.Sprintf("&%s{Key: k, Value: %s[k]}", e.goStruct(), value))
+}
+
+// fillUnion writes the member that is there and its number.
+func (g *goFile) fillUnion(t *table, f field, value, slot string) {
+	g.line("switch v := %s.(type) {", value)
+	for i, m := range f.union.members {
+		g.line("case *%s:\nb[t+%d] = %d", m.Name, t.wire.Fields[f.ID-1].Offset(), f.union.Members[i].Number)
+		g.line("b, c = wire.AppendTable(b, base, %s, table%s, %d, %d)", slot, m.Name, len(m.wire.VTable()), m.wire.Align())
+		g.line("b = fill%s(b, base, c, v)", m.Name)
+	}
+	g.line("}")
 }

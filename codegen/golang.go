@@ -15,7 +15,8 @@ import (
 type goFile struct {
 	out
 	*input
-	bare bool
+	bare     bool
+	patterns map[string]int // RE2 → number of its variable
 }
 
 // goImports are the packages that generated code may use, "" for an empty line.
@@ -26,7 +27,7 @@ var goImports = [...]string{
 
 // goSource returns the formatted Go package.
 func (in *input) goSource(bare bool) ([]byte, error) {
-	body := &goFile{input: in, bare: bare}
+	body := &goFile{input: in, bare: bare, patterns: map[string]int{}}
 	body.line("// Generated code and runtime are of one generation, or this does not compile.")
 	body.line("const _ = wire.GeneratedV1")
 	body.schema()
@@ -34,9 +35,15 @@ func (in *input) goSource(bare bool) ([]byte, error) {
 	for _, e := range in.model.Enums {
 		body.enum(e)
 	}
+	for _, u := range in.unions {
+		body.unionType(u)
+	}
 	for _, t := range in.tables {
 		body.structType(t)
 		body.codec(t)
+	}
+	if in.valid && !bare {
+		body.validation()
 	}
 	head := &goFile{input: in, bare: bare}
 	head.line("%s\n", header)

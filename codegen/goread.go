@@ -11,7 +11,7 @@ import (
 // that stands as our encoders write it are read at known places; of any other,
 // one by one, in the order of ids, so that errors are the same for all readers.
 func (g *goFile) read(t *table) {
-	g.line("\nfunc read%s(r *wire.Reader, t wire.TableRef, m *%s) {", t.Name, t.Name)
+	g.line("\nfunc read%s(r *wire.Reader, t wire.TableRef, m *%s) {", t.Name, t.goStruct())
 	row := g.readRow(t)
 	for i, f := range t.fields {
 		scalar := row && !f.wire.IsRef()
@@ -19,6 +19,10 @@ func (g *goFile) read(t *table) {
 			g.line("if p == nil {")
 		}
 		switch {
+		case f.Map:
+			g.readMap(f)
+		case f.union != nil:
+			g.readUnion(f)
 		case f.target != nil && f.Vector:
 			g.readTables(f)
 		case f.target != nil:
@@ -58,6 +62,16 @@ func (g *goFile) readRow(t *table) bool {
 			g.line("m.%s = math.Float64frombits(binary.LittleEndian.Uint64(p[%d:]))", f.GoName, at)
 		case wire.Enum:
 			g.line("m.%s = %s(binary.LittleEndian.Uint32(p[%d:]))", f.GoName, f.Enum.Name, at)
+		case wire.Int8, wire.Uint8:
+			g.line("m.%s = %s(p[%d])", f.GoName, goElem(f), at)
+		case wire.Int16, wire.Uint16:
+			g.line("m.%s = %s(binary.LittleEndian.Uint16(p[%d:]))", f.GoName, goElem(f), at)
+		case wire.Int32, wire.Uint32:
+			g.line("m.%s = %s(binary.LittleEndian.Uint32(p[%d:]))", f.GoName, goElem(f), at)
+		case wire.Uint64:
+			g.line("m.%s = binary.LittleEndian.Uint64(p[%d:])", f.GoName, at)
+		case wire.Float32:
+			g.line("m.%s = math.Float32frombits(binary.LittleEndian.Uint32(p[%d:]))", f.GoName, at)
 		}
 	}
 	g.line("}")
@@ -73,6 +87,9 @@ func (g *goFile) readValue(f field) {
 		if f.Vector {
 			call = fmt.Sprintf("wire.Enums[%s](r, %s)", f.Enum.Name, args)
 		}
+	}
+	if isNarrow(f.Kind) {
+		call = fmt.Sprintf("wire.Number%s[%s](r, %s)", plural(f), goElem(f), args)
 	}
 	list := f.Vector || f.Kind == wire.Bytes
 	if f.absent() && !list {
@@ -109,10 +126,13 @@ func plural(f field) string {
 func (g *goFile) readTable(f field) {
 	name := f.target.Name
 	g.line("if c, ok := r.Struct(t, %d, %s); ok {", f.ID, quote(f.JSON))
-	if f.absent() {
+	switch {
+	case f.wraps():
+		g.line("var w %s\nread%s(r, c, &w)\nm.%s = w.%s", f.target.goStruct(), name, f.GoName, f.target.last().GoName)
+	case f.absent():
 		g.line("m.%s = new(%s)", f.GoName, name)
 		g.line("read%s(r, c, m.%s)", name, f.GoName)
-	} else {
+	default:
 		g.line("read%s(r, c, &m.%s)", name, f.GoName)
 	}
 	g.line("r.Leave(%s)\n} else {", quote(f.JSON))
@@ -126,7 +146,7 @@ func (g *goFile) readTable(f field) {
 // zero returns the value of a required table that is missing: its vectors are
 // empty, not nil, as they are in a table that is there.
 func (g *goFile) zero(t *table) string {
-	s := t.Name + "{"
+	s := t.goStruct() + "{"
 	for _, f := range t.fields {
 		if f.absent() {
 			continue
@@ -134,6 +154,8 @@ func (g *goFile) zero(t *table) string {
 		switch {
 		case f.Vector || f.Kind == wire.Bytes:
 			s += fmt.Sprintf("%s: %s{}, ", f.GoName, goType(f))
+		case f.union != nil:
+			s += fmt.Sprintf("%s: &%s, ", f.GoName, g.zero(f.union.members[f.union.zero]))
 		case f.target != nil:
 			if z := g.zero(f.target); z != f.target.Name+"{}" {
 				s += fmt.Sprintf("%s: %s, ", f.GoName, z)
@@ -146,17 +168,52 @@ func (g *goFile) zero(t *table) string {
 	return s + "}"
 }
 
-func (g *goFile) readTables(f field) {
-	name := f.target.Name
+// readUnion reads the member that is there, an unknown one by its number.
+func (g *goFile) readUnion(f field) {
+	g.line("switch kind, at := r.Union(t, %d, %s); kind {", f.ID, quote(f.JSON))
+	if f.absent() {
+		g.line("case 0:\nm.%s = nil", f.GoName)
+	} else {
+		g.line("case 0:\nm.%s = &%s", f.GoName, g.zero(f.union.members[f.union.zero]))
+	}
+	for i, t := range f.union.members {
+		g.line("case %d:\nv := new(%s)\nm.%s = v", f.union.Members[i].Number, t.Name, f.GoName)
+		g.line("if c, ok := r.Member(at, %s); ok {\nread%s(r, c, v)\nr.Leave(%s)\n}", quote(f.JSON), t.Name, quote(f.JSON))
+	}
+	g.line("default:\nm.%s = wire.UnknownMember{ID: kind}\n}", f.GoName)
+}
+
+// readMap reads entries; of equal keys the last counts.
+func (g *goFile) readMap(f field) {
 	g.line("if at, n, ok := r.Structs(t, %d, %s); ok {", f.ID, quote(f.JSON))
-	g.line("m.%s = make([]%s, n)", f.GoName, name)
-	g.line("for i := range m.%s {", f.GoName)
+	g.line("m.%s = make(%s, n)", f.GoName, goType(f))
+	g.line("for i := range n {")
 	g.line("c, ok := r.Elem(at, i, %s)\nif !ok {\nreturn\n}", quote(f.JSON))
-	g.line("read%s(r, c, &m.%s[i])", name, f.GoName)
+	g.line("var w %s\nread%s(r, c, &w)", f.target.goStruct(), f.target.Name)
+	g.line("m.%s[w.Key] = w.Value", f.GoName)
 	g.line("r.LeaveElem(%s, i)\nif r.Failed() {\nreturn\n}\n}", quote(f.JSON))
 	if f.absent() {
 		g.line("} else {\nm.%s = nil\n}", f.GoName)
 	} else {
-		g.line("} else {\nm.%s = []%s{}\n}", f.GoName, name)
+		g.line("} else {\nm.%s = %s{}\n}", f.GoName, goType(f))
+	}
+}
+
+func (g *goFile) readTables(f field) {
+	name := f.target.Name
+	g.line("if at, n, ok := r.Structs(t, %d, %s); ok {", f.ID, quote(f.JSON))
+	g.line("m.%s = make(%s, n)", f.GoName, goType(f))
+	g.line("for i := range m.%s {", f.GoName)
+	g.line("c, ok := r.Elem(at, i, %s)\nif !ok {\nreturn\n}", quote(f.JSON))
+	if f.wraps() {
+		g.line("var w %s\nread%s(r, c, &w)\nm.%s[i] = w.%s", f.target.goStruct(), name, f.GoName, f.target.last().GoName)
+	} else {
+		g.line("read%s(r, c, &m.%s[i])", name, f.GoName)
+	}
+	g.line("r.LeaveElem(%s, i)\nif r.Failed() {\nreturn\n}\n}", quote(f.JSON))
+	if f.absent() {
+		g.line("} else {\nm.%s = nil\n}", f.GoName)
+	} else {
+		g.line("} else {\nm.%s = %s{}\n}", f.GoName, goType(f))
 	}
 }

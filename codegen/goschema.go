@@ -37,10 +37,21 @@ func (g *goFile) layoutFields() {
 		}
 		g.line("},")
 	}
+	if len(g.layout.Unions) > 0 {
+		g.line("Unions: []wire.UnionLayout{")
+		for _, u := range g.layout.Unions {
+			g.line("{Name: %s, Tag: %s, Members: []wire.UnionMember{", quote(u.Name), quote(u.Tag))
+			for _, m := range u.Members {
+				g.line("{ID: %d, Table: %d},", m.ID, m.Table)
+			}
+			g.line("}},")
+		}
+		g.line("},")
+	}
 	g.line("Tables: []wire.Table{")
 	for i := range g.layout.Tables {
 		t := &g.layout.Tables[i]
-		g.line("{Name: %s%s, Fields: []wire.Field{", quote(t.Name), flag("AllowUnknown", t.AllowUnknown))
+		g.line("{Name: %s%s%s%s, Fields: []wire.Field{", quote(t.Name), flag("AllowUnknown", t.AllowUnknown), flag("Box", t.Box), layoutConsts(t.Consts))
 		for j := range t.Fields {
 			g.line("%s,", layoutField(&t.Fields[j]))
 		}
@@ -71,15 +82,29 @@ func flag(name string, set bool) string {
 	return ", " + name + ": true"
 }
 
+// layoutConsts returns the constants of a table as a field of its literal.
+func layoutConsts(consts []wire.Const) string {
+	if len(consts) == 0 {
+		return ""
+	}
+	var list []string
+	for _, c := range consts {
+		list = append(list, fmt.Sprintf("{JSON: %s, Value: %s}", quote(c.JSON), quote(c.Value)))
+	}
+	return ", Consts: []wire.Const{" + strings.Join(list, ", ") + "}"
+}
+
 func layoutField(f *wire.Field) string {
 	if f.Deprecated {
 		return fmt.Sprintf("{Name: %s, Deprecated: true}", quote(f.Name))
 	}
 	kinds := map[wire.Kind]string{wire.Bool: "Bool", wire.Int64: "Int64", wire.Float64: "Float64",
-		wire.Enum: "Enum", wire.String: "String", wire.Bytes: "Bytes", wire.Struct: "Struct"}
+		wire.Enum: "Enum", wire.String: "String", wire.Bytes: "Bytes", wire.Struct: "Struct",
+		wire.Int8: "Int8", wire.Int16: "Int16", wire.Int32: "Int32", wire.Uint8: "Uint8", wire.Uint16: "Uint16", wire.Uint32: "Uint32",
+		wire.Uint64: "Uint64", wire.Float32: "Float32", wire.UnionType: "UnionType", wire.Union: "Union"}
 	s := fmt.Sprintf("{Name: %s, JSON: %s, Kind: wire.%s", quote(f.Name), quote(f.JSON), kinds[f.Kind])
-	s += flag("Vector", f.Vector)
-	if f.Kind == wire.Enum || f.Kind == wire.Struct {
+	s += flag("Vector", f.Vector) + flag("Map", f.Map)
+	if f.Kind == wire.Enum || f.Kind == wire.Struct || f.Kind == wire.Union {
 		s += fmt.Sprintf(", Ref: %d", f.Ref)
 	}
 	if f.Presence != wire.Required {

@@ -23,17 +23,52 @@ func goElem(f field) string {
 	case wire.Bytes:
 		return "[]byte"
 	case wire.Struct:
+		if f.wraps() {
+			return goType(f.target.last())
+		}
 		return f.Table.Name
+	case wire.Union:
+		return f.Union.Name
+	case wire.String:
+		return "string"
 	}
-	return "string"
+	return goNumber(f.Kind)
+}
+
+// goNumber returns the Go type of a number besides int64 and float64.
+func goNumber(k wire.Kind) string {
+	if k == wire.Float32 {
+		return "float32"
+	}
+	return k.String()
+}
+
+// isNarrow reports whether a kind is such a number.
+func isNarrow(k wire.Kind) bool { return k >= wire.Int8 && k <= wire.Float32 }
+
+// nilable reports whether the Go type of a field that can be absent is nil then
+// without being a pointer.
+func (f field) nilable() bool {
+	return f.Vector || f.Kind == wire.Bytes || f.Kind == wire.Union || f.wraps()
+}
+
+// goStruct names the struct of a table; that of nova's own tables is private
+// unless one is a payload.
+func (t *table) goStruct() string {
+	if t.Shape == schema.Plain || len(t.roots) > 0 {
+		return t.Name
+	}
+	return "wrap" + t.Name
 }
 
 // goType returns the Go type of the field.
 func goType(f field) string {
 	switch {
+	case f.Map:
+		return "map[string]" + goElem(f)
 	case f.Vector:
 		return "[]" + goElem(f)
-	case f.absent() && f.Kind != wire.Bytes:
+	case f.absent() && !f.nilable():
 		return "*" + goElem(f)
 	}
 	return goElem(f)
@@ -46,6 +81,14 @@ func (g *goFile) structType(t *table) {
 		purpose = "an object of the schema"
 	}
 	g.line("")
+	if name := t.goStruct(); name != t.Name {
+		g.line("type %s struct {", name)
+		for _, f := range t.fields {
+			g.line("%s %s", f.GoName, goType(f))
+		}
+		g.line("}")
+		return
+	}
 	g.comment("", t.Name+" is "+purpose+".", t.Doc)
 	g.line("type %s struct {", t.Name)
 	for _, f := range t.fields {
@@ -53,6 +96,22 @@ func (g *goFile) structType(t *table) {
 		g.line("%s %s%s", f.GoName, goType(f), jsonTag(f))
 	}
 	g.line("}")
+	if t.member {
+		g.line("\n// NovaUnion marks *%s as a member of unions.", t.Name)
+		g.line("func (*%s) NovaUnion() {}", t.Name)
+	}
+}
+
+// unionType writes the interface of a union.
+func (g *goFile) unionType(u *union) {
+	var names []string
+	for _, t := range u.members {
+		names = append(names, "*"+t.Name)
+	}
+	g.line("")
+	g.comment("", fmt.Sprintf("%s is %s. What a newer schema added is read as a wire.UnknownMember, which cannot be encoded.",
+		u.Name, strings.Join(names, " or ")), u.Doc)
+	g.line("type %s interface{ NovaUnion() }", u.Name)
 }
 
 // jsonTag returns the struct tag for encoding/json. Names that encoding/json

@@ -17,15 +17,20 @@ import (
 type tsFile struct {
 	out
 	*input
-	taken   map[string]bool
-	compact bool
+	taken    map[string]bool
+	compact  bool
+	patterns map[string]int  // number of the constant of each
+	used     map[string]bool // names of imports
 }
 
 // tsSource returns the TypeScript module.
 func (in *input) tsSource(runtime string, compact bool) []byte {
-	f := &tsFile{input: in, taken: map[string]bool{}, compact: compact}
+	f := &tsFile{input: in, taken: map[string]bool{}, compact: compact, patterns: map[string]int{}, used: map[string]bool{}}
 	for _, e := range in.model.Enums {
 		f.taken[e.Name] = true
+	}
+	for _, u := range in.unions {
+		f.taken[u.Name] = true
 	}
 	for _, t := range in.tables {
 		f.taken[t.Name] = true
@@ -43,12 +48,17 @@ func (in *input) tsSource(runtime string, compact bool) []byte {
 		f.enum(e)
 	}
 	f.codecs()
+	for _, u := range in.unions {
+		f.union(u)
+	}
+	f.validators()
 	f.descriptors()
 	return f.Bytes()
 }
 
 // name returns the local name of an import.
 func (f *tsFile) name(imported string) string {
+	f.used[imported] = true
 	if f.taken[imported] {
 		return "$$" + imported
 	}
@@ -79,11 +89,18 @@ func (f *tsFile) imports(runtime string) {
 	if slices.ContainsFunc(f.tables, func(t *table) bool { return !f.isText(t) }) {
 		values = append(values, "defineTable")
 	}
+	if len(f.unions) > 0 {
+		values, types = append(values, "defineUnion"), append(types, "UnionCodec")
+	}
 	if slices.ContainsFunc(f.tables, func(t *table) bool { return !f.isInline(t) }) {
 		types = append(types, "Table")
 	}
 	values = append(values, f.functions()...)
+	if f.valid {
+		values, types = append(values, f.validImports()...), append(types, "Invalid")
+	}
 	for _, list := range [][]string{values, types} {
+		slices.Sort(list)
 		for i, n := range list {
 			if f.taken[n] {
 				list[i] = n + " as $$" + n
@@ -131,10 +148,25 @@ func (f *tsFile) types() {
 		f.doc("", e.Doc)
 		f.line("export type %s = %s;", e.Name, strings.Join(literals, " | "))
 	}
+	for _, u := range f.unions {
+		var names []string
+		for _, t := range u.members {
+			names = append(names, t.Name)
+		}
+		f.line("")
+		f.doc("", u.Doc)
+		f.line("export type %s = %s;", u.Name, strings.Join(names, " | "))
+	}
 	for _, t := range f.tables {
+		if t.Shape != schema.Plain {
+			continue // nova's own
+		}
 		f.line("")
 		f.doc("", t.Doc)
 		f.line("export interface %s {", t.Name)
+		for _, c := range t.Consts {
+			f.line("  %s: %s;", tsKey(c.JSON), c.Text)
+		}
 		for _, x := range t.fields {
 			f.doc("  ", x.Doc)
 			f.line("  %s%s;", tsKey(x.JSON), f.member(x))
@@ -145,10 +177,7 @@ func (f *tsFile) types() {
 
 // member returns what follows a property's name: "?: number | undefined".
 func (f *tsFile) member(x field) string {
-	t := f.element(x)
-	if x.Vector {
-		t += "[]"
-	}
+	t := f.plainType(x)
 	switch x.Presence {
 	case wire.Optional:
 		return "?: " + t + " | undefined" // right under exactOptionalPropertyTypes too
@@ -160,28 +189,15 @@ func (f *tsFile) member(x field) string {
 	return ": " + t
 }
 
-func (f *tsFile) element(x field) string {
-	switch x.Kind {
-	case wire.Bool:
-		return "boolean"
-	case wire.Int64:
-		if x.BigInt {
-			return "bigint"
-		}
-		return "number"
-	case wire.Float64:
-		return "number"
-	case wire.Enum:
-		return x.Enum.Name
-	case wire.Bytes:
-		if f.taken["Uint8Array"] {
-			return "globalThis.Uint8Array"
-		}
-		return "Uint8Array"
-	case wire.Struct:
-		return x.Table.Name
+// union writes the codec of a union. It stands behind all tables, which refer to
+// it inside functions only.
+func (f *tsFile) union(u *union) {
+	var members []string
+	for i, t := range u.members {
+		members = append(members, fmt.Sprintf("[%d, %s, $%s]", u.Members[i].Number, u.Members[i].Value.Text, t.Name))
 	}
-	return "string"
+	f.line("\nconst $%s: %s<%s> = /* #__PURE__ */ %s<%s>(%s, %s, [%s], %d);", u.Name, f.name("UnionCodec"), u.Name,
+		f.name("defineUnion"), u.Name, tsString(u.Name), tsString(u.Tag), strings.Join(members, ", "), u.zero)
 }
 
 func (f *tsFile) enum(e *schema.Enum) {
@@ -191,72 +207,6 @@ func (f *tsFile) enum(e *schema.Enum) {
 	}
 	f.line("\nconst $%s: %s<%s> = /* #__PURE__ */ %s<%s>(%s, [%s]);", e.Name, f.name("EnumCodec"), e.Name,
 		f.name("defineEnum"), e.Name, tsString(e.Name), strings.Join(pairs, ", "))
-}
-
-func (f *tsFile) table(t *table) {
-	offsets := make([]string, len(t.wire.Fields))
-	for i := range t.wire.Fields {
-		offsets[i] = fmt.Sprint(t.wire.Fields[i].Offset())
-	}
-	f.line("\nconst $%s: %s<%s> = /* #__PURE__ */ %s<%s>({", t.Name, f.name("Table"), t.Name, f.name("defineTable"), t.Name)
-	f.line("  name: %s, align: %d, inline: %d, offsets: [%s], absent: %t,", tsString(t.Name),
-		t.wire.Align(), t.wire.Inline(), strings.Join(offsets, ", "), t.wire.CanBeAbsent())
-	if len(t.fields) == 0 {
-		f.line("  encode() {},\n  decode: () => ({}),\n});")
-		return
-	}
-	f.line("  encode(w, t, v) {")
-	for _, x := range t.fields {
-		value := tsAccess("v", x.JSON)
-		write := f.call("w", x, fmt.Sprintf("t + %d, %s", x.wire.Offset(), value)) + ";"
-		if x.absent() {
-			f.line("    if (%s == null) w.absent(t, $%s, %d);", value, t.Name, x.ID)
-			write = "else " + write
-		}
-		f.line("    %s", write)
-	}
-	f.line("  },\n  decode: (r) => ({")
-	for _, x := range t.fields {
-		f.line("    %s: %s,", tsKey(x.JSON), f.read(x))
-	}
-	f.line("  }),\n});")
-}
-
-func (f *tsFile) read(x field) string {
-	read := f.call("r", x, fmt.Sprint(x.ID))
-	switch {
-	case !x.absent():
-		return read
-	case x.Presence == wire.Nullable:
-		return fmt.Sprintf("r.has(%d) ? %s : null", x.ID, read)
-	}
-	return fmt.Sprintf("r.has(%d) ? %s : undefined", x.ID, read)
-}
-
-// call writes or reads a field: a method of the Writer w or the Reader r, or for
-// the rarer kinds a function of its own, so that a bundle holds only those in use.
-func (f *tsFile) call(object string, x field, args string) string {
-	args += ", " + tsArgs(x)
-	if suffix := tsFunction(x); suffix != "" {
-		verb := map[string]string{"w": "write", "r": "read"}[object]
-		return fmt.Sprintf("%s(%s, %s)", f.name(verb+suffix), object, args)
-	}
-	return fmt.Sprintf("%s.%s(%s)", object, tsMethod(x), args)
-}
-
-// tsFunction names the functions for a field after their verb, "" = it has methods.
-func tsFunction(x field) string {
-	names := map[wire.Kind]string{wire.Enum: "Enum", wire.Bytes: "Bytes"}
-	if x.Vector {
-		names[wire.Bool], names[wire.Int64], names[wire.Float64] = "Bool", "Int64", "Float64"
-	}
-	if x.BigInt {
-		names[wire.Int64] = "BigInt"
-	}
-	if name := names[x.Kind]; name != "" {
-		return name + plural(x)
-	}
-	return ""
 }
 
 // functions returns the functions that the tables need, sorted.
@@ -287,6 +237,8 @@ func tsArgs(x field) string {
 		return "$" + x.Enum.Name + ", " + tsString(x.JSON)
 	case wire.Struct:
 		return "$" + x.Table.Name + ", " + tsString(x.JSON)
+	case wire.Union:
+		return "$" + x.Union.Name + ", " + tsString(x.JSON)
 	}
 	return tsString(x.JSON)
 }
@@ -295,6 +247,7 @@ func (f *tsFile) descriptors() {
 	var events, calls []string
 	for _, e := range f.model.Events {
 		events = append(events, e.TSName)
+		typ := f.tableType(f.byName[e.Table])
 		f.line("")
 		f.doc("", e.Doc)
 		if f.isTextEvent(e) {
@@ -302,7 +255,7 @@ func (f *tsFile) descriptors() {
 				f.name("defineTextEvent"), e.Table.Name, tsString(e.Name), textOf(f.byName[e.Table]))
 			continue
 		}
-		f.line("export const %s: %s<%s> = /* #__PURE__ */ %s<%s>({", e.TSName, f.name("EventDescriptor"), e.Table.Name, f.name("defineEvent"), e.Table.Name)
+		f.line("export const %s: %s<%s> = /* #__PURE__ */ %s<%s>({", e.TSName, f.name("EventDescriptor"), typ, f.name("defineEvent"), typ)
 		id := fmt.Sprintf(" id: %#08x,", e.ID)
 		if f.compact && e.ID == wire.EventID(e.Name) {
 			id = "" // the default of defineEvent
@@ -311,10 +264,11 @@ func (f *tsFile) descriptors() {
 	}
 	for _, c := range f.model.Calls {
 		calls = append(calls, c.TSName)
+		request, response := f.tableType(f.byName[c.Request]), f.tableType(f.byName[c.Response])
 		f.line("")
 		f.doc("", c.Doc)
 		f.line("export const %s: %s<%s, %s> = /* #__PURE__ */ %s<%s, %s>({", c.TSName, f.name("CallDescriptor"),
-			c.Request.Name, c.Response.Name, f.name("defineCall"), c.Request.Name, c.Response.Name)
+			request, response, f.name("defineCall"), request, response)
 		f.line("  name: %s, request: %s, response: %s,\n});", tsString(c.Name), f.tableExpr(f.byName[c.Request]), f.tableExpr(f.byName[c.Response]))
 	}
 	f.line("\n/** The whole schema, for a client or a server. */")

@@ -1102,3 +1102,88 @@ func readGetQuoteRequest(r *wire.Reader, t wire.TableRef, m *GetQuoteRequest) {
 
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.
 func (m *GetQuoteRequest) CheckInt64() error { return nil }
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Quote) Validate() error { return nil }
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Trade) Validate() error {
+	if e := validTrade(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validTrade(m *Trade) *wire.ValidationError {
+	if !m.Side.Valid() {
+		return wire.Invalid("must be one of \"buy\", \"sell\"").Under("side")
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *PortfolioSnapshot) Validate() error { return nil }
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Complex) Validate() error {
+	if e := validComplex(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validComplex(m *Complex) *wire.ValidationError {
+	for i, v := range m.Tags {
+		if !v.Valid() {
+			return wire.Invalid("must be one of \"hot\", \"new\", \"sale\"").UnderIndex(i).Under("tags")
+		}
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Order) Validate() error {
+	if e := validOrder(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validOrder(m *Order) *wire.ValidationError {
+	for i := range m.Lines {
+		if e := validOrderLine(&m.Lines[i]); e != nil {
+			return e.UnderIndex(i).Under("lines")
+		}
+	}
+	return nil
+}
+
+func validOrderLine(m *OrderLine) *wire.ValidationError {
+	for i, v := range m.Tags {
+		if !v.Valid() {
+			return wire.Invalid("must be one of \"hot\", \"new\", \"sale\"").UnderIndex(i).Under("tags")
+		}
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *BigVal) Validate() error { return nil }
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Chat) Validate() error {
+	if e := validChat(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validChat(m *Chat) *wire.ValidationError {
+	if wire.Characters(m.Text) > 2000 {
+		return wire.Invalid("must have at most 2000 characters").Under("text")
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *GetQuoteRequest) Validate() error { return nil }

@@ -20,6 +20,10 @@ type core struct {
 	nullable bool
 	optional bool // a union with undefined
 	bigint   bool
+	scalar   wire.Kind // of x-nova "type", 0 = none
+	items    *node     // coreArray, coreMap: the schema of what it holds
+	members  []*core   // coreUnion: objects
+	merged   *merge    // coreObject made by allOf
 	literals []literal // coreEnum, without duplicates
 	numbers  []float64 // coreNumbers, without duplicates
 
@@ -28,12 +32,13 @@ type core struct {
 	options []option
 
 	constraints []string // canonical "keyword=value"
+	rules       []rule   // the same, to be checked by Validate
 	problems    []Problem
 	warnings    []Problem
 	inner       *core   // the core it was made from by refer
 	parts       []*core // what it was made of; their problems count too
 	reported    bool
-	form        int // see forms.go; 0 = not computed, -1 = being computed
+	form        int // see forms.go; 0 = not computed
 }
 
 type coreKind uint8
@@ -51,11 +56,19 @@ const (
 	coreNumbers // number literals
 	coreObject
 	coreArray
+	coreMap
+	coreUnion // of objects
 )
 
 func (k coreKind) String() string {
 	return [...]string{"unknown", "null", "undefined", "string", "number", "integer", "boolean", "bytes",
-		"string literals", "number literals", "object", "array"}[k]
+		"string literals", "number literals", "object", "array", "map", "union of objects"}[k]
+}
+
+// rule is one constraint of a schema.
+type rule struct {
+	key   string
+	value *node
 }
 
 type literal struct {
@@ -105,7 +118,7 @@ func (d *document) bad(n *node, found, fix string) *core {
 func refer(inner *core) *core {
 	c := *inner
 	c.problems, c.warnings, c.reported, c.form = nil, nil, false, 0
-	c.options, c.constraints = slices.Clone(c.options), slices.Clone(c.constraints)
+	c.options, c.constraints, c.rules = slices.Clone(c.options), slices.Clone(c.constraints), slices.Clone(c.rules)
 	c.parts, c.inner = []*core{inner}, inner
 	return &c
 }
@@ -200,7 +213,7 @@ func (d *document) shape(n *node) *core {
 		c = d.literals(n, value.items)
 	}
 	for _, key := range []string{"properties", "required", "patternProperties", "items", "prefixItems"} {
-		if n.get(key) != nil && c.kind != coreBad {
+		if n.get(key) != nil && c.kind != coreBad && (head != "allOf" || key != "properties" && key != "required") {
 			c.problems = append(c.problems, d.problem(n, fmt.Sprintf("%q beside %q", key, head),
 				"keep one of the two: nova does not merge them"))
 		}
@@ -237,6 +250,8 @@ func (d *document) agree(n *node, c *core) {
 			ok = ok || c.kind == coreBool
 		case "Uint8Array":
 			ok = ok || c.kind == coreBytes
+		case "object":
+			ok = ok || c.kind == coreObject || c.kind == coreMap || c.kind == coreUnion
 		default:
 			ok = ok || name.text == c.kind.String()
 		}
@@ -255,17 +270,6 @@ func typeText(t *node) string {
 		names = append(names, item.describe())
 	}
 	return "[" + clip(strings.Join(names, ",")) + "]"
-}
-
-func (d *document) allOf(n *node, members []*node) *core {
-	switch len(members) {
-	case 0:
-		return d.bad(n, "\"allOf\" is empty", adviceAny)
-	case 1:
-		return refer(d.peel(members[0]))
-	}
-	return d.bad(n, fmt.Sprintf("an intersection of %d schemas (allOf) is not taken by this version of nova", len(members)),
-		"write one object with all the properties (Type.Composite, or Type.Evaluate in TypeBox 1.x)")
 }
 
 // literals reads const and enum.

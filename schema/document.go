@@ -12,7 +12,7 @@ type document struct {
 	cores    map[*node]*core // nil value = being peeled
 	chain    int             // nesting of peel
 	forms    map[string]int
-	nesting  int     // of form
+	steps    int     // of refine, over the whole document
 	defs     []*node // entries of $defs, definitions and schemas, in document order
 	defNames []string
 	named    map[string][]*node // by $defs key and by $id, in document order

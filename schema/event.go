@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -90,25 +91,54 @@ func (r *reader) event(m member, control bool) {
 	r.eventOptions(e, c)
 }
 
-// rootTable reads an event, a request or a response: an object.
+// rootTable reads an event, a request or a response: an object, or anything else
+// in a table that holds it.
 func (r *reader) rootTable(c *core, path string, at *node, what string) *Table {
 	if !r.report(c) {
 		return nil
 	}
 	switch {
-	case c.kind != coreObject:
-		r.fail(at, fmt.Sprintf("%s of type %s is not taken by this version of nova", what, c.kind), "write an object with one property")
+	case c.kind == coreNull || c.kind == coreUndefined:
+		r.fail(at, fmt.Sprintf("%s of type %s has no binary form", what, c.kind), typeAdvice[c.kind.String()])
 		return nil
-	case c.nullable || c.optional:
-		r.fail(at, what+" that may be null is not taken by this version of nova", "write an object with one nullable property")
-		return nil
+	case c.kind == coreObject && !c.nullable && !c.optional:
+		return r.table(c, path, path, at)
 	}
-	return r.table(c, path, path, at)
+	f := &Field{JSON: "value", GoName: "Value", WireName: "value", Pos: r.pos(at)}
+	switch {
+	case c.optional && c.nullable:
+		f.Presence = wire.OptionalNullable
+	case c.optional:
+		f.Presence = wire.Optional
+	case c.nullable:
+		f.Presence = wire.Nullable
+	}
+	name := path
+	named := r.match(c, path, path)
+	if named.name != "" {
+		name = typeName(named.name)
+	}
+	if c.kind == coreUnion && f.Presence == wire.Required {
+		r.report(named)
+		return r.unionBox(named, name, path, at)
+	}
+	if named.name != "" && f.Presence != wire.Required {
+		name += "Nullable"
+	}
+	return r.wrapper(wrap{Box, named.node, f.Presence + 1}, named, name+"Box", func(t *Table) {
+		if c.kind == coreUnion { // it can be absent in this box, and needs none inside
+			r.report(named)
+			f.Kind, f.Union = wire.Union, r.union(named, cmp.Or(typeName(named.name), path), path, at)
+		} else {
+			r.typed(f, c, path, path, at)
+		}
+		t.add(f)
+	})
 }
 
 func (r *reader) eventOptions(e *Event, c *core) {
 	for _, o := range c.options {
-		if slices.Contains(fieldOptions, o.key) {
+		if slices.Contains(fieldOptions, o.key) && e.Table.Shape == Plain {
 			r.fail(o.value, fmt.Sprintf("%q is an option of fields", o.key), "remove it, or move it to a property")
 		}
 	}
@@ -140,12 +170,16 @@ func (r *reader) eventOptions(e *Event, c *core) {
 // key finds the field that tells the values of an event apart.
 func (r *reader) key(e *Event, v *node) *Field {
 	var names []string
+	if e.Table.Shape != Plain {
+		r.fail(v, fmt.Sprintf("the event %s is no object and has no properties for a key", quote(e.Name)), "remove \"key\", or write an object")
+		return nil
+	}
 	for _, f := range e.Table.Fields {
-		if f.JSON != v.text {
+		if f.JSON != v.text || f.Kind == wire.UnionType {
 			names = append(names, f.JSON)
 			continue
 		}
-		ok := !f.Vector && f.Presence == wire.Required && (f.Kind == wire.String || f.Kind == wire.Int64 || f.Kind == wire.Enum)
+		ok := !f.Vector && f.Presence == wire.Required && (f.Kind == wire.String || f.Kind == wire.Int64 || f.Kind == wire.Enum || f.Kind >= wire.Int8 && f.Kind <= wire.Uint64)
 		if !ok && f.Kind != 0 {
 			r.fail(v, fmt.Sprintf("the key %s of the event %s is no required string, integer or enum", quote(v.text), quote(e.Name)), "choose another property")
 			return nil

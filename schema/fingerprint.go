@@ -19,11 +19,13 @@ import (
 //	e <event> <table>                                  by event name
 //	t <table>                                          by table name
 //	 <id> <wire name> <type> <r|o|n>                   by id, removed fields left out
+//	u <union> <table>=<number> <table>=<number> …     by union name, then number
 //	n <enum> <literal>=<value> <literal>=<value> …     by enum name, then value, removed literals left out
 //
 // Names sort by bytes. A type is string, double, int64 (bigint too), bool,
-// bytes, enum:NAME or table:NAME, in brackets when it is a vector: [double],
-// [table:Quote]. r is required, o optional (also when it is nullable too), n
+// bytes, int8 … uint64, float, enum:NAME, union:NAME or table:NAME, in brackets
+// when it is a vector: [double], [table:Quote]. The field of a union's type,
+// <name>_type, is of type uniontype. r is required, o optional (also when it is nullable too), n
 // nullable. A literal that holds anything but ASCII letters, digits and
 // - _ . + : / is written as a Go string literal in ASCII. Options and
 // constraints are not part of it.
@@ -45,6 +47,13 @@ func (m *Model) writeIdentity(w io.Writer) {
 				fmt.Fprintf(w, " %d %s %s %s\n", f.ID, f.WireName, f.wireType(), presenceLetter(f.Presence))
 			}
 		}
+	}
+	for _, u := range sortedBy(m.Unions, func(u *Union) string { return u.Name }) {
+		fmt.Fprintf(w, "u %s", u.Name)
+		for _, member := range u.Members {
+			fmt.Fprintf(w, " %s=%d", member.Table.Name, member.Number)
+		}
+		fmt.Fprintln(w)
 	}
 	for _, e := range sortedBy(m.Enums, func(e *Enum) string { return e.Name }) {
 		fmt.Fprintf(w, "n %s", e.Name)
@@ -68,6 +77,8 @@ func (f *Field) wireType() string {
 	switch f.Kind {
 	case wire.Enum:
 		s = "enum:" + f.Enum.Name
+	case wire.Union:
+		s = "union:" + f.Union.Name
 	case wire.Struct:
 		s = "table:" + f.Table.Name
 	}

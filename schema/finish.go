@@ -11,6 +11,9 @@ import (
 // and checks what only the whole can show.
 func (r *reader) finish() {
 	m := r.model
+	r.dropTags()
+	r.endless()
+	r.heights()
 	if r.opts.Lock != nil {
 		r.problems = append(r.problems, r.opts.Lock.apply(m)...)
 	}
@@ -18,6 +21,9 @@ func (r *reader) finish() {
 		e.FbsName = asciiName(e.Name)
 		nameEnum(e)
 		r.checkEnumerators(e)
+	}
+	for _, u := range m.Unions {
+		u.FbsName = asciiName(u.Name)
 	}
 	nameTablesFBS(m.Tables)
 	for _, t := range m.Tables {
@@ -35,8 +41,11 @@ func checkSize(t *Table) error {
 	alone := wire.Table{Name: t.Name}
 	for _, f := range t.Fields {
 		kind := f.Kind
-		if kind == 0 || kind == wire.Struct || kind == wire.Enum || kind == wire.Bytes {
+		switch kind {
+		case 0, wire.Struct, wire.Enum, wire.Bytes, wire.Union:
 			kind = wire.String // 4 bytes as well
+		case wire.UnionType:
+			kind = wire.Bool // 1 byte as well
 		}
 		alone.Fields = append(alone.Fields, wire.Field{Name: f.WireName, Kind: kind, Vector: f.Vector, Deprecated: f.Deprecated})
 	}
@@ -98,6 +107,15 @@ func (r *reader) checkScopes() {
 		types.add(t.FbsName, what, t.Pos)
 		goScope.add(t.Name, what, t.Pos)
 		ts.add(t.Name, what, t.Pos)
+	}
+	for _, t := range m.Tables {
+		ts.add("validate"+t.Name, "the validator of "+t.Name, t.Pos)
+	}
+	for _, u := range m.Unions {
+		what := "the union " + u.Name
+		types.add(u.FbsName, what, u.Pos)
+		goScope.add(u.Name, what, u.Pos)
+		ts.add(u.Name, what, u.Pos)
 	}
 	for _, e := range m.Enums {
 		what := "the enum " + e.Name

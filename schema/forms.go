@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,26 +13,49 @@ import (
 // stand for. Forms are interned, so comparing costs nothing and a form of forms
 // stays small however often a definition is used.
 
-const maxFormNesting = 500 // deeper than any schema that is accepted
-
 // form returns the number of a core's normal form.
 func (d *document) form(c *core) int {
-	switch {
-	case c.form > 0:
-		return c.form
-	case c.inner != nil && len(c.constraints) == len(c.inner.constraints) && c.bigint == c.inner.bigint:
-		return d.form(c.inner)
-	case c.form < 0: // a recursive type
-		return d.intern("cycle " + c.name)
-	case d.nesting > maxFormNesting:
-		return d.intern("deep " + c.node.pointer())
+	if c = c.plain(); c.form == 0 {
+		f := &former{document: d, index: map[*core]int{}, low: map[*core]int{}, onStack: map[*core]bool{}}
+		f.visit(c)
 	}
-	c.form = -1
-	d.nesting++
+	return c.form
+}
+
+// plain follows references that add nothing.
+func (c *core) plain() *core {
+	for c.inner != nil && len(c.constraints) == len(c.inner.constraints) && c.bigint == c.inner.bigint && c.scalar == c.inner.scalar {
+		c = c.inner
+	}
+	return c
+}
+
+// children returns the schemas that a core holds, as they are used there.
+func (d *document) children(c *core) []*core {
+	var out []*core
+	switch c.kind {
+	case coreObject:
+		for _, m := range c.node.get("properties").members {
+			out = append(out, d.peel(m.value))
+		}
+	case coreArray, coreMap:
+		out = append(out, d.peel(c.items))
+	case coreUnion:
+		out = append(out, c.members...)
+	}
+	return out
+}
+
+// label writes a core with the numbers of its children, whose forms are known
+// or, inside a recursive type, given by class.
+func (d *document) label(c *core, class map[*core]int) string {
 	var b strings.Builder
 	b.WriteString(c.kind.String())
 	if c.bigint {
 		b.WriteString(" big")
+	}
+	if c.scalar != 0 {
+		b.WriteString(" " + c.scalar.String())
 	}
 	switch c.kind {
 	case coreBad:
@@ -51,9 +75,11 @@ func (d *document) form(c *core) int {
 			b.WriteString(strconv.FormatFloat(f, 'g', -1, 64))
 		}
 	case coreObject:
-		d.objectForm(&b, c)
-	case coreArray:
-		b.WriteString(strconv.Itoa(d.childForm(d.peel(c.node.get("items")))))
+		d.objectLabel(&b, c, class)
+	default:
+		for _, child := range d.children(c) {
+			b.WriteString(" " + use(child, class))
+		}
 	}
 	constraints := slices.Clone(c.constraints)
 	slices.Sort(constraints)
@@ -61,12 +87,10 @@ func (d *document) form(c *core) int {
 		b.WriteByte('\n')
 		b.WriteString(s)
 	}
-	d.nesting--
-	c.form = d.intern(b.String())
-	return c.form
+	return b.String()
 }
 
-func (d *document) objectForm(b *strings.Builder, c *core) {
+func (d *document) objectLabel(b *strings.Builder, c *core, class map[*core]int) {
 	if more := c.node.get("additionalProperties"); more != nil && more.allows() {
 		b.WriteString(" open")
 	}
@@ -82,20 +106,106 @@ func (d *document) objectForm(b *strings.Builder, c *core) {
 		if required[m.key] {
 			b.WriteByte('!')
 		}
-		b.WriteString(strconv.Itoa(d.childForm(d.peel(m.value))))
+		b.WriteString(use(d.peel(m.value), class))
 	}
 }
 
-// childForm is the form of a core where it is used: with null, undefined and
-// the options of a field.
-func (d *document) childForm(c *core) int {
-	f := d.form(c)
+// use writes the number of a core where it is used: with null, undefined and the
+// options of a field.
+func use(c *core, class map[*core]int) string {
+	p := c.plain()
+	number := p.form
+	if number == 0 {
+		number = class[p]
+	}
+	s := strconv.Itoa(number)
 	secret := c.option("secret")
 	if !c.nullable && !c.optional && secret == nil {
-		return f
+		return s
 	}
-	return d.intern("use " + strconv.Itoa(f) + strconv.FormatBool(c.nullable) + strconv.FormatBool(c.optional) +
-		strconv.FormatBool(secret != nil && secret.yes))
+	return s + "/" + strconv.FormatBool(c.nullable) + strconv.FormatBool(c.optional) + strconv.FormatBool(secret != nil && secret.yes)
+}
+
+// childForm is the form of a core where it is used.
+func (d *document) childForm(c *core) int {
+	d.form(c)
+	return d.intern("use " + use(c, nil))
+}
+
+// former computes forms, children first. Types that hold each other come
+// together (Tarjan 1972).
+type former struct {
+	*document
+	index, low map[*core]int
+	stack      []*core
+	onStack    map[*core]bool
+}
+
+func (f *former) visit(c *core) {
+	f.index[c] = len(f.index) + 1
+	f.low[c] = f.index[c]
+	f.stack = append(f.stack, c)
+	f.onStack[c] = true
+	loop := false
+	for _, child := range f.children(c) {
+		k := child.plain()
+		loop = loop || k == c
+		switch {
+		case k.form > 0:
+		case f.index[k] == 0:
+			f.visit(k)
+			f.low[c] = min(f.low[c], f.low[k])
+		case f.onStack[k]:
+			f.low[c] = min(f.low[c], f.index[k])
+		}
+	}
+	if f.low[c] != f.index[c] {
+		return
+	}
+	from := slices.Index(f.stack, c)
+	group := slices.Clone(f.stack[from:])
+	f.stack = f.stack[:from]
+	for _, m := range group {
+		f.onStack[m] = false
+	}
+	if len(group) == 1 && !loop {
+		c.form = f.intern(f.label(c, nil))
+		return
+	}
+	f.refine(group)
+}
+
+// maxFormSteps bounds the work of refine; what a hostile schema needs beyond is
+// told apart by its place.
+const maxFormSteps = 1 << 20
+
+// refine gives recursive types their forms: they begin alike and are told apart
+// by their labels until no round tells more apart (Moore 1956). How the rounds
+// end is part of the form, so that only types of one structure share it.
+func (d *document) refine(group []*core) {
+	class := map[*core]int{}
+	for count := 0; ; {
+		next, seen, pairs := map[*core]int{}, map[int]bool{}, map[string]bool{}
+		for _, c := range group {
+			if d.steps++; d.steps > maxFormSteps {
+				for _, c := range group {
+					c.form = d.intern("at " + strconv.Itoa(c.node.line) + ":" + strconv.Itoa(c.node.col) + c.node.pointer())
+				}
+				return
+			}
+			next[c] = d.intern(d.label(c, class))
+			seen[next[c]] = true
+			pairs[strconv.Itoa(class[c])+" "+strconv.Itoa(next[c])] = true
+		}
+		if len(seen) == count {
+			end := d.intern("rounds " + strings.Join(slices.Sorted(maps.Keys(pairs)), ","))
+			for _, c := range group {
+				c.form = d.intern("cycle " + strconv.Itoa(next[c]) + " " + strconv.Itoa(end))
+			}
+			return
+		}
+		class, count = next, len(seen)
+	}
 }
 
 func (d *document) intern(s string) int {

@@ -14,19 +14,35 @@ func (m *Model) Layout() (*wire.Layout, error) {
 		}
 		l.Enums = append(l.Enums, et)
 	}
+	unions := map[*Union]int{}
 	for i, t := range m.Tables {
 		tables[t] = i
 	}
+	for i, u := range m.Unions {
+		unions[u] = i
+		wu := wire.UnionLayout{Name: u.Name, Tag: u.Tag}
+		for _, member := range u.Members {
+			wu.Members = append(wu.Members, wire.UnionMember{ID: uint8(member.Number), Table: tables[member.Table]})
+		}
+		l.Unions = append(l.Unions, wu)
+	}
 	for _, t := range m.Tables {
-		wt := wire.Table{Name: t.Name, AllowUnknown: t.AllowUnknown}
+		wt := wire.Table{Name: t.Name, AllowUnknown: t.AllowUnknown, Box: t.Shape == Box || t.Shape == Row}
+		for _, c := range t.Consts {
+			wt.Consts = append(wt.Consts, wire.Const{JSON: c.JSON, Value: c.Text})
+		}
 		for _, f := range t.Fields {
-			wf := wire.Field{Name: f.WireName, JSON: f.JSON, Kind: f.Kind, Vector: f.Vector, Presence: f.Presence,
+			wf := wire.Field{Name: f.WireName, JSON: f.JSON, Kind: f.Kind, Vector: f.Vector, Map: f.Map, Presence: f.Presence,
 				BigInt: f.BigInt, Secret: f.Secret, Deprecated: f.Deprecated}
 			switch f.Kind {
 			case wire.Enum:
 				wf.Ref = enums[f.Enum]
 			case wire.Struct:
 				wf.Ref = tables[f.Table]
+			case wire.Union:
+				wf.Ref = unions[f.Union]
+			case wire.UnionType:
+				wf.JSON = ""
 			}
 			wt.Fields = append(wt.Fields, wf)
 		}

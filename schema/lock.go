@@ -72,6 +72,16 @@ func NewLock(m *Model) *Lock {
 		}
 		l.Enums[e.Name] = values
 	}
+	for _, u := range m.Unions {
+		numbers := maps.Clone(u.removed)
+		if numbers == nil {
+			numbers = map[string]int{}
+		}
+		for _, member := range u.Members {
+			numbers[member.Table.Name] = member.Number
+		}
+		l.Unions[u.Name] = numbers
+	}
 	for _, e := range m.Events {
 		l.Events[e.Name] = LockEvent{e.ID, e.Table.Name}
 	}
@@ -133,6 +143,7 @@ func ReadLock(file string, data []byte) (*Lock, error) {
 		for i := range problems {
 			problems[i].Fix = lockFix // nobody writes this file by hand
 		}
+		excerpts(problems, file, data)
 		return nil, problems
 	}
 	l := &lockReader{file: file, problems: problems, lock: &Lock{Tables: map[string]LockTable{}, Enums: map[string]map[string]int32{},
@@ -140,6 +151,7 @@ func ReadLock(file string, data []byte) (*Lock, error) {
 	l.document(root)
 	if len(l.problems) > 0 {
 		sortProblems(l.problems)
+		excerpts(l.problems, file, data)
 		return nil, l.problems
 	}
 	return l.lock, nil
@@ -182,11 +194,7 @@ func (l *lockReader) document(root *node) {
 				l.lock.pos["enums/"+m.key] = l.pos(m.value)
 				l.lock.Enums[m.key] = l.enum(m.value)
 			case "unions":
-				values := map[string]int{}
-				for _, v := range l.object(m.value) {
-					values[v.key] = int(l.integer(v.value, math.MaxUint16))
-				}
-				l.lock.Unions[m.key] = values
+				l.lock.Unions[m.key] = l.union(m.value)
 			case "events":
 				e := LockEvent{Table: m.value.str("table")}
 				if id := m.value.get("id"); id != nil {
@@ -301,6 +309,11 @@ func (l *Lock) apply(m *Model) []Problem {
 			applyEnum(e, pinned)
 		}
 	}
+	for _, u := range m.Unions {
+		if pinned, ok := l.Unions[u.Name]; ok {
+			problems = append(problems, applyUnion(u, pinned)...)
+		}
+	}
 	return problems
 }
 
@@ -334,6 +347,13 @@ func (l *Lock) applyTable(t *Table, pinned LockTable) []Problem {
 		}
 	}
 	slices.SortStableFunc(t.Fields, func(a, b *Field) int { return a.ID - b.ID })
+	for i, f := range t.Fields {
+		if f.Kind == wire.Union && (i == 0 || t.Fields[i-1].Kind != wire.UnionType || t.Fields[i-1].Union != f.Union) {
+			problems = append(problems, Problem{Pos: f.Pos,
+				Found: fmt.Sprintf("the property %s of %s is a union now and was none when its id %d was given out", quote(f.JSON), t.Name, f.ID),
+				Fix:   "give it a new name; the old one stays taken"})
+		}
+	}
 	return problems
 }
 

@@ -11,6 +11,7 @@ type Model struct {
 	Doc     string // title and description of the document, "" when absent
 
 	Enums  []*Enum  // those that are used, in order of first use
+	Unions []*Union // those that are used, in order of first use
 	Tables []*Table // those that are used, in order of first use
 	Events []*Event // in document order
 	Calls  []*Call  // in document order
@@ -38,6 +39,41 @@ type EnumValue struct {
 	Removed bool   // gone from the schema, its number stays taken
 }
 
+// Union is a set of objects told apart by a property with a constant value.
+type Union struct {
+	Name    string // Go interface, TypeScript type
+	FbsName string
+	Doc     string
+	Pos     Pos
+	Tag     string        // the property that tells the members apart; it is not written
+	Members []UnionMember // by number; those that are gone are left out
+
+	removed map[string]int // numbers of the lock without a member
+}
+
+// UnionMember is one object of a union with its pinned number, from 1.
+type UnionMember struct {
+	Number int
+	Value  Const // of the property that tells it apart
+	Table  *Table
+}
+
+// Const is a property whose value the schema fixes and that is not written.
+type Const struct {
+	JSON string // property as written
+	Text string // the value as JSON text: a string, a number, true or false
+}
+
+// Shape tells what a table stands for.
+type Shape uint8
+
+const (
+	Plain Shape = iota // an object of the schema
+	Box                // {value}: what FlatBuffers takes in a table only
+	Row                // {items}: an array inside an array
+	Entry              // {key, value}: one entry of a map
+)
+
 // Table is an object of the schema: a struct in Go, an interface in TypeScript,
 // a table in FlatBuffers.
 type Table struct {
@@ -46,6 +82,9 @@ type Table struct {
 	Doc          string
 	Pos          Pos
 	AllowUnknown bool     // additionalProperties: true
+	Shape        Shape    // what it stands for
+	Consts       []Const  // properties that tell it apart in unions
+	Rules        []Rule   // of the object as a whole
 	Fields       []*Field // by id; ids are gapless
 }
 
@@ -58,16 +97,23 @@ type Field struct {
 	FbsName    string // WireName, renamed where flatc cannot compile it
 	Doc        string
 	Pos        Pos
-	Kind       wire.Kind
+	Kind       wire.Kind // wire.UnionType: the field before a union, without a property of its own
 	Vector     bool
+	Map        bool   // a vector of entries
 	Enum       *Enum  // when Kind is wire.Enum
+	Union      *Union // when Kind is wire.Union or wire.UnionType
 	Table      *Table // when Kind is wire.Struct
 	Presence   wire.Presence
 	BigInt     bool
 	Secret     bool
 	Deprecated bool // removed from the schema; only ID and WireName have a meaning
 
+	Rules     []Rule // of the value, or of each element
+	ListRules []Rule // of the array or map as a whole
+
 	Numbers []float64 // const or enum of numbers: the allowed values
+
+	Const string // JSON text of the one value it can have, "" = several
 }
 
 // Event is one event of the schema with its options.

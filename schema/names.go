@@ -20,7 +20,7 @@ func set(words string) map[string]bool {
 // them gets a trailing underscore, which no name of a schema can end in.
 var (
 	// methods of a generated struct
-	goMethods = set("AppendNova UnmarshalNova CheckInt64 Validate String Reset")
+	goMethods = set("AppendNova UnmarshalNova CheckInt64 NovaUnion Validate String Reset")
 
 	// types that generated code of either language refers to by their bare name
 	takenTypes = set(`Schema Uint8Array Array ReadonlyArray Record Map Partial Promise Reader Writer
@@ -208,6 +208,9 @@ func nameTablesFBS(tables []*Table) {
 	}
 	for _, t := range tables {
 		t.FbsName = asciiName(t.Name)
+		if t.FbsName == "NONE" { // no member of a union
+			t.FbsName += "_"
+		}
 		for _, suffix := range []string{"Start", "End"} { // functions XStart and XEnd in Go
 			if root, ok := strings.CutSuffix(t.Name, suffix); ok && names[root] {
 				t.FbsName += "_"

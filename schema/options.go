@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ignex/nova/wire"
 )
 
 var (
 	eventOptions = []string{"delivery", "key", "inbound", "retain", "internal", "compress"}
 	fieldOptions = []string{"bigint", "secret", "type"}
 	deliveries   = []string{"must", "drop", "latest"}
-	scalars      = []string{"float32", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+	scalarNames  = []string{"float32", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+	scalars      = map[string]wire.Kind{"float32": wire.Float32, "int8": wire.Int8, "int16": wire.Int16, "int32": wire.Int32, "int64": wire.Int64,
+		"uint8": wire.Uint8, "uint16": wire.Uint16, "uint32": wire.Uint32, "uint64": wire.Uint64}
 )
 
 // checkKeywords refuses keywords that change the meaning, and typos.
@@ -35,6 +39,7 @@ func (d *document) checkKeywords(n *node, c *core) {
 			c.problems = append(c.problems, d.problem(n, found, foreignAdvice(k)))
 		case useConstraint:
 			c.constraints = append(c.constraints, k+"="+canonical(m.value))
+			c.rules = append(c.rules, rule{k, m.value})
 			if want := constraintKind(k); want != m.value.kind && want != nodeNull {
 				c.warnings = append(c.warnings, d.problem(n, fmt.Sprintf("%q is %s and is ignored", k, m.value.describe()), "write "+want.String()))
 			}
@@ -92,8 +97,11 @@ func (d *document) ownFlags(n *node, c *core) {
 			c.problems = append(c.problems, *p)
 			continue
 		}
-		if m.key == "bigint" {
+		switch m.key {
+		case "bigint":
 			d.setBigint(n, m.value, c)
+		case "type":
+			d.setScalar(m.value, c)
 		}
 		own = append(own, option{m.key, m.value})
 	}
@@ -109,6 +117,28 @@ func (d *document) setBigint(n, v *node, c *core) {
 		c.problems = append(c.problems, d.problem(n, "\"bigint\" on a schema of type "+c.kind.String(), `use it with "type": "integer"`))
 	default:
 		c.bigint = true
+	}
+}
+
+// setScalar applies the "type" of x-nova.
+func (d *document) setScalar(v *node, c *core) {
+	kind := scalars[v.text]
+	want, base := coreInteger, "integer"
+	if kind == wire.Float32 {
+		want, base = coreNumber, "number"
+	}
+	switch {
+	case c.kind == coreBad:
+	case c.kind != want || c.bigint && kind != wire.Int64 && kind != wire.Uint64:
+		found := c.kind.String()
+		if c.bigint {
+			found = "bigint"
+		}
+		c.problems = append(c.problems, d.problem(v, fmt.Sprintf("the scalar %q on a schema of type %s", v.text, found), fmt.Sprintf("use it with \"type\": %q", base)))
+	case kind == wire.Int64:
+		c.bigint, c.scalar = true, 0
+	default:
+		c.scalar, c.bigint = kind, false
 	}
 }
 
@@ -139,10 +169,9 @@ func (d *document) checkOption(m member) *Problem {
 			return bad(is, "write true or false")
 		}
 	case "type":
-		if v.kind == nodeString && slices.Contains(scalars, v.text) {
-			return bad(fmt.Sprintf("the scalar %q is not taken by this version of nova", v.text), `remove it: "integer" is an int64, "number" a double`)
+		if v.kind != nodeString || scalars[v.text] == 0 {
+			return bad(is, "known are "+strings.Join(scalarNames, ", "))
 		}
-		return bad(is, "known are "+strings.Join(scalars, ", ")+"; this version of nova takes none of them yet")
 	default:
 		return bad("unknown option "+quote(m.key), didYouMean(m.key, append(slices.Clone(eventOptions), fieldOptions...)))
 	}

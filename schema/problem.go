@@ -28,6 +28,18 @@ type Problem struct {
 	Pos   Pos
 	Found string // what is wrong, in one sentence without a full stop
 	Fix   string // what to write instead
+
+	// Excerpt is the line of the source, or the part of it around the place, and
+	// below it a caret. Read fills it; "" when there is no such line.
+	Excerpt string
+}
+
+// Detail returns the problem with its excerpt, which is indented.
+func (p Problem) Detail() string {
+	if p.Excerpt == "" {
+		return p.String()
+	}
+	return p.String() + "\n    " + strings.ReplaceAll(p.Excerpt, "\n", "\n    ")
 }
 
 func (p Problem) String() string {
@@ -47,4 +59,13 @@ func (e Errors) Error() string {
 		lines[i] = p.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Detail returns all problems with their excerpts.
+func (e Errors) Detail() string {
+	parts := make([]string, len(e))
+	for i, p := range e {
+		parts[i] = p.Detail()
+	}
+	return strings.Join(parts, "\n")
 }

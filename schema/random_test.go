@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -98,7 +99,7 @@ func (g *generator) object(depth int) *object {
 }
 
 func (g *generator) schema(depth int) any {
-	n := 14
+	n := 20
 	if depth <= 0 {
 		n = 8
 	}
@@ -128,10 +129,30 @@ func (g *generator) schema(depth int) any {
 		o.set("anyOf", []any{g.schema(depth - 1), (&object{}).set("type", "null")})
 	case 11:
 		o.set(g.pick("anyOf", "allOf", "oneOf"), []any{g.schema(depth - 1)})
+	case 12:
+		o.set("type", "integer").set("x-nova", (&object{}).set("type", g.pick("int8", "uint16", "int64", "uint64")))
+	case 13:
+		pattern := (&object{}).set(g.pick("^.*$", "^(.*)$", "^[a-z]$"), g.schema(depth-1))
+		o.set("type", "object").set("patternProperties", pattern)
+	case 14:
+		o.set("type", "object").set("additionalProperties", g.schema(depth-1))
+	case 15:
+		item := g.schema(depth - 1)
+		o.set("type", "array").set("items", []any{item, item}).set("additionalItems", false).set("minItems", 2)
+	case 16:
+		o.set("allOf", []any{g.object(depth - 1), g.tagged("c", depth-1)})
+	case 17:
+		o.set(g.pick("anyOf", "oneOf"), []any{g.tagged("a", depth-1), g.tagged("b", depth-1)})
 	default:
 		o = g.object(depth)
 	}
 	return o
+}
+
+// tagged is an object with a constant.
+func (g *generator) tagged(value string, depth int) *object {
+	props := (&object{fixed: true}).set("tag", (&object{}).set("const", value)).set("more", g.schema(depth))
+	return (&object{}).set("type", "object").set("properties", props).set("required", []any{"tag"})
 }
 
 // print writes the document; shuffled in another order of keywords with
@@ -149,7 +170,7 @@ func (g *generator) print(v any, shuffled bool) string {
 			key, _ := json.Marshal(v.keys[at])
 			parts = append(parts, string(key)+":"+g.print(v.values[at], shuffled))
 		}
-		if shuffled && !v.fixed && v.keys[0] != "retain" && v.keys[0] != "package" {
+		if shuffled && !v.fixed && v.keys[0] != "retain" && v.keys[0] != "package" && !strings.HasPrefix(v.keys[0], "^") && !(v.keys[0] == "type" && strings.Contains("int8 uint16 int64 uint64", fmt.Sprint(v.values[0]))) {
 			parts = append(parts, g.pick(`"description":"d"`, `"~kind":"String"`, `"examples":[1]`, `"title":"t"`, `"readOnly":true`))
 		}
 		return "{" + strings.Join(parts, ",") + "}"

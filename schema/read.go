@@ -2,9 +2,12 @@ package schema
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ignex/nova/wire"
 )
 
 // Options change how a schema is read. The zero value works.
@@ -25,12 +28,25 @@ const maxProblems = 500 // of one run; nobody reads more
 // the name shown in errors. The error is of type [Errors] and holds every
 // problem of the run in document order; the model is nil then.
 func Read(file string, data []byte, opts Options) (*Model, error) {
+	model, err := read(file, data, opts)
+	var problems Errors
+	if errors.As(err, &problems) {
+		excerpts(problems, file, data)
+	}
+	if model != nil {
+		excerpts(model.Warnings, file, data)
+	}
+	return model, err
+}
+
+func read(file string, data []byte, opts Options) (*Model, error) {
 	root, problems := parse(file, data)
 	if root == nil {
 		return nil, problems
 	}
 	r := &reader{opts: opts, model: &Model{}, problems: problems, tables: map[*node]*Table{}, enums: map[*node]*Enum{},
-		byName: map[string]*named{}, clashes: map[[2]Pos]bool{}, depth: map[*Table]int{}, required: map[*Table]int{}}
+		wraps: map[wrap]*Table{}, unions: map[*node]*Union{}, ruled: map[*node]bool{},
+		byName: map[string]*named{}, clashes: map[[2]Pos]bool{}, required: map[*Table]int{}}
 	r.document = newDocument(file, root)
 	if root.kind != nodeObject {
 		r.fail(root, root.describe()+" where the document should stand", `write {"package": …, "events": {…}}`)
@@ -62,19 +78,26 @@ type reader struct {
 	tables     map[*node]*Table
 	enums      map[*node]*Enum
 	byName     map[string]*named // tables and enums
-	open       []*node           // objects being read, outermost first
-	clashes    map[[2]Pos]bool   // places whose names clash, told once
-	depth      map[*Table]int    // tables on the longest path down, the table included
-	required   map[*Table]int    // tables in every value, the table included
+	unions     map[*node]*Union
+	wraps      map[wrap]*Table // rows, boxes and entries
+	ruled      map[*node]bool  // constraints that were told
+	merges     []*merge        // those that were checked
+	open       int             // objects being read, each inside the one before
+	lists      []*node         // arrays and maps being read, since the last object
+	clashes    map[[2]Pos]bool // places whose names clash, told once
+	required   map[*Table]int  // tables in every value, the table included
 }
 
 // named remembers who took the name of a table or enum.
 type named struct {
-	form  int
-	pos   Pos
-	table *Table
-	enum  *Enum
-	given bool // by $defs or $id, so that an equal schema may share it
+	form     int
+	kind     coreKind
+	presence wire.Presence // of a wrapper
+	pos      Pos
+	table    *Table
+	enum     *Enum
+	union    *Union
+	given    bool // by $defs or $id, so that an equal schema may share it
 }
 
 func (r *reader) fail(n *node, found, fix string) {
@@ -209,7 +232,7 @@ func (r *reader) namedForms() map[int]*candidates {
 			continue // hoisted again
 		}
 		c := r.peel(def)
-		if c.name != def.def || c.kind != coreObject && c.kind != coreEnum && c.kind != coreArray {
+		if c.name != def.def || c.kind != coreObject && c.kind != coreEnum && c.kind != coreArray && c.kind != coreMap && c.kind != coreUnion {
 			continue
 		}
 		f := r.form(c)

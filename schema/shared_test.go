@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,11 +50,23 @@ func read(t *testing.T, src string) *schema.Model {
 }
 
 // describe writes a field's type in the notation of typebox-verdicts.tsv.
-func describe(f *schema.Field) string {
+func describe(f *schema.Field) string { return describeIn(f, nil) }
+
+func describeIn(f *schema.Field, open []*schema.Table) string {
 	s := f.Kind.String()
 	switch {
+	case f.Map:
+		s = "map(" + describeIn(f.Table.Fields[1], open) + ")"
+	case f.Kind == wire.Struct && f.Table.Shape != schema.Plain:
+		s = describeIn(f.Table.Fields[len(f.Table.Fields)-1], open)
 	case f.Kind == wire.Struct:
-		s = describeTable(f.Table)
+		s = describeTableIn(f.Table, open)
+	case f.Kind == wire.Union:
+		var members []string
+		for _, m := range f.Union.Members {
+			members = append(members, m.Value.Text+describeTableIn(m.Table, open))
+		}
+		s = "union(" + f.Union.Tag + " " + strings.Join(members, " ") + ")"
 	case f.Kind == wire.Enum:
 		var literals []string
 		for _, v := range f.Enum.Values {
@@ -65,16 +78,26 @@ func describe(f *schema.Field) string {
 	case f.Numbers != nil:
 		s += "(" + strings.Trim(fmt.Sprint(f.Numbers), "[]") + ")"
 	}
-	if f.Vector {
+	if f.Vector && !f.Map {
 		s = "[" + s + "]"
 	}
 	return s + [...]string{"", "?", "~", "?~"}[f.Presence]
 }
 
-func describeTable(t *schema.Table) string {
+func describeTable(t *schema.Table) string { return describeTableIn(t, nil) }
+
+// describeTableIn writes a table inside others; one of those is ^ and how many
+// levels up it stands.
+func describeTableIn(t *schema.Table, open []*schema.Table) string {
+	if i := slices.Index(open, t); i >= 0 {
+		return "^" + strconv.Itoa(len(open)-i)
+	}
+	open = append(slices.Clone(open), t)
 	var fields []string
 	for _, f := range t.Fields {
-		fields = append(fields, f.JSON+":"+describe(f))
+		if f.Kind != wire.UnionType {
+			fields = append(fields, f.JSON+":"+describeIn(f, open))
+		}
 	}
 	return "{" + strings.Join(fields, " ") + "}"
 }

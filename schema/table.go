@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 
 const (
 	maxTables   = wire.MaxDepth // on one path, the root included
+	maxOpen     = 20_000        // tables being read, each inside the one before
 	maxRequired = 4096          // tables in every value of one table
 )
 
@@ -18,11 +20,11 @@ func (r *reader) claim(name string, c *core, given bool) (*named, bool) {
 	form := r.form(c)
 	old := r.byName[name]
 	if old == nil {
-		old = &named{form: form, pos: r.pos(c.node), given: given}
+		old = &named{form: form, kind: c.kind, pos: r.pos(c.node), given: given}
 		r.byName[name] = old
 		return old, true
 	}
-	same := given && old.given && old.form == form && (old.enum != nil) == (c.kind == coreEnum)
+	same := given && old.given && old.form == form && old.kind == c.kind
 	if !same && r.clash(old.pos, r.pos(c.node)) {
 		fix := "name one of the two under \"$defs\""
 		if given && old.given {
@@ -49,14 +51,11 @@ func (r *reader) clash(a, b Pos) bool {
 func (r *reader) table(c *core, path, property string, at *node) *Table {
 	c = r.match(c, path, property)
 	r.report(c)
-	if slices.Contains(r.open, c.node) {
-		return r.recursive(at)
-	}
 	if t, ok := r.tables[c.node]; ok {
 		return t
 	}
-	if len(r.open) >= maxTables {
-		r.fail(at, fmt.Sprintf("objects are nested deeper than %d", maxTables), "flatten them")
+	if r.open >= maxOpen {
+		r.fail(at, fmt.Sprintf("more than %d objects, each inside the one before", maxOpen), "flatten them")
 		return nil
 	}
 	name := path
@@ -65,49 +64,22 @@ func (r *reader) table(c *core, path, property string, at *node) *Table {
 	}
 	owner, fresh := r.claim(name, c, c.name != "")
 	if !fresh {
-		if owner.table != nil && r.depth[owner.table] == 0 && owner.form == r.form(c) { // still open, and no mere clash of names
-			return r.recursive(at)
-		}
 		r.tables[c.node] = owner.table
 		return owner.table
 	}
 	t := &Table{Name: name, Doc: docOf(c.node), Pos: r.pos(c.node)}
 	owner.table, r.tables[c.node] = t, t
 	r.model.Tables = append(r.model.Tables, t)
-	r.open = append(r.open, c.node)
+	r.checkMerge(c)
+	lists := r.lists // an object stands between them and what comes
+	r.lists = nil
+	r.open++
+	t.Rules = r.rules(c)
 	r.fields(t, c.node)
-	r.open = r.open[:len(r.open)-1]
+	r.open--
+	r.lists = lists
 	r.measure(t, at)
 	return t
-}
-
-func (r *reader) recursive(at *node) *Table {
-	r.fail(at, "a recursive type is not taken by this version of nova", "write the levels out, or send a flat array with a parent field")
-	return nil
-}
-
-// measure counts the tables on the longest path down from t, and those that
-// every value of t holds: two required objects on each of 30 levels are a
-// thousand million, in a Go struct as in every frame.
-func (r *reader) measure(t *Table, at *node) {
-	deepest, required, heaviest := 0, 1, 0
-	for _, f := range t.Fields {
-		if f.Table == nil {
-			continue
-		}
-		deepest = max(deepest, r.depth[f.Table])
-		if f.Presence == wire.Required && !f.Vector {
-			required += r.required[f.Table]
-			heaviest = max(heaviest, r.required[f.Table])
-		}
-	}
-	r.depth[t], r.required[t] = deepest+1, min(required, maxRequired+1)
-	if required > maxRequired && heaviest <= maxRequired { // larger ones were told already
-		r.fail(at, fmt.Sprintf("every %s holds more than %d objects, all of them required", t.Name, maxRequired), "make some of them optional, or nest fewer")
-	}
-	if deepest == maxTables { // deeper ones were told already
-		r.fail(at, fmt.Sprintf("objects are nested deeper than %d", maxTables), "flatten them")
-	}
 }
 
 func (r *reader) fields(t *Table, n *node) {
@@ -123,7 +95,7 @@ func (r *reader) fields(t *Table, n *node) {
 			continue // reported by the parser
 		}
 		seen[m.key] = true
-		f := &Field{ID: len(t.Fields), JSON: m.key, GoName: fieldGoName(m.key), WireName: wireName(m.key), Pos: r.pos(m.value)}
+		f := &Field{JSON: m.key, GoName: fieldGoName(m.key), WireName: wireName(m.key), Pos: r.pos(m.value)}
 		switch {
 		case m.key == "":
 			r.fail(m.value, "the property has no name", "give it one")
@@ -135,12 +107,31 @@ func (r *reader) fields(t *Table, n *node) {
 			r.fail(m.value, "a property named \"__proto__\" is lost in JavaScript, where it sets the prototype", "rename it")
 			continue
 		}
-		t.Fields = append(t.Fields, f)
 		if r.distinct(wires, f.WireName, f, "FlatBuffers") {
 			r.distinct(gos, f.GoName, f, "Go")
 		}
 		r.field(f, t, m, required[m.key])
+		if f.Kind == wire.Union {
+			kind := unionType(f)
+			r.distinct(wires, kind.WireName, kind, "FlatBuffers")
+		}
+		t.add(f)
 	}
+}
+
+// unionType is the field that tells which member the union f holds.
+func unionType(f *Field) *Field {
+	return &Field{ID: f.ID, JSON: f.JSON, WireName: f.WireName + "_type", Pos: f.Pos, Kind: wire.UnionType, Union: f.Union, Presence: f.Presence}
+}
+
+// add gives a field the next id, a union the next two.
+func (t *Table) add(f *Field) {
+	f.ID = len(t.Fields)
+	if f.Kind == wire.Union {
+		t.Fields = append(t.Fields, unionType(f))
+		f.ID++
+	}
+	t.Fields = append(t.Fields, f)
 }
 
 // distinct reports two properties that fold to one name.
@@ -211,21 +202,21 @@ func (r *reader) typed(f *Field, c *core, path, property string, at *node) {
 	case coreString:
 		f.Kind = wire.String
 	case coreNumber:
-		f.Kind = wire.Float64
+		f.Kind = cmp.Or(c.scalar, wire.Float64)
 	case coreInteger:
-		f.Kind, f.BigInt = wire.Int64, c.bigint
+		f.Kind, f.BigInt = cmp.Or(c.scalar, wire.Int64), c.bigint
 	case coreBool:
 		f.Kind = wire.Bool
+		f.Const = c.constant()
 	case coreBytes:
 		f.Kind = wire.Bytes
-		if f.Vector {
-			r.fail(at, "an array of bytes values is not taken by this version of nova", "write an array of objects with one bytes property")
-		}
 	case coreEnum:
+		f.Const = c.constant()
 		f.Kind, f.Enum = wire.Enum, r.enum(c, path, property)
 	case coreNumbers:
 		f.Kind, f.Numbers = wire.Float64, slices.Clone(c.numbers)
 		slices.Sort(f.Numbers)
+		f.Const = c.constant()
 		if allIntegers(c.numbers) {
 			f.Kind = wire.Int64
 		}
@@ -235,37 +226,79 @@ func (r *reader) typed(f *Field, c *core, path, property string, at *node) {
 			path += "Item"
 		}
 		f.Table = r.table(c, path, property, at)
+	case coreUnion:
+		r.unionField(f, c, path, property, at)
 	case coreArray:
 		r.array(f, c, path, property, at)
+	case coreMap:
+		r.mapField(f, c, path, property, at)
+	}
+	if c.kind == coreArray || c.kind == coreMap {
+		f.ListRules = r.rules(c)
+	} else {
+		f.Rules = r.rules(c)
 	}
 }
 
 func (r *reader) array(f *Field, c *core, path, property string, at *node) {
-	if f.Vector {
-		r.fail(at, "an array of arrays is not taken by this version of nova", "write an array of objects with one array property")
+	c, path = r.list(c, path, property)
+	ic, ok := r.element(c, "array", `write an array of objects with a nullable property`)
+	if !ok {
 		return
 	}
 	f.Vector = true
+	if !r.enter(c, at) {
+		return
+	}
+	defer r.leave()
+	switch ic.kind {
+	case coreArray, coreMap, coreBytes:
+		f.Kind, f.Table = wire.Struct, r.row(ic, c, path, property)
+	default:
+		r.typed(f, ic, path, property, c.items)
+	}
+	r.fieldOptions(f, ic)
+}
+
+// list finds the named array or map that c stands for, and the path of what it
+// holds.
+func (r *reader) list(c *core, path, property string) (*core, string) {
+	rules, constraints := c.rules, c.constraints
 	c = r.match(c, path, property)
 	r.report(c)
 	if c.name != "" {
 		path = typeName(c.name)
 	}
-	items := c.node.get("items")
-	ic := r.peel(items)
+	if len(rules) != len(c.rules) { // of where it is used
+		own := *c
+		own.rules, own.constraints = rules, constraints
+		c = &own
+	}
+	return c, path
+}
+
+// element returns what an array or a map holds.
+func (r *reader) element(c *core, what, instead string) (*core, bool) {
+	ic := r.peel(c.items)
 	if !r.report(ic) {
-		return
+		return nil, false
 	}
 	if ic.nullable || ic.kind == coreNull {
-		r.fail(items, "null inside an array has no binary form", "leave such elements out, or write an array of objects with a nullable property")
-		return
+		r.fail(c.items, "null inside "+article(what)+" has no binary form", "leave such elements out, or "+instead)
+		return nil, false
 	}
 	if ic.optional || ic.kind == coreUndefined {
-		r.fail(items, "undefined inside an array has no binary form", "leave such elements out")
-		return
+		r.fail(c.items, "undefined inside "+article(what)+" has no binary form", "leave such elements out")
+		return nil, false
 	}
-	r.typed(f, ic, path, property, items)
-	r.fieldOptions(f, ic)
+	return ic, true
+}
+
+func article(what string) string {
+	if what == "array" {
+		return "an array"
+	}
+	return "a " + what
 }
 
 // fieldOptions applies x-nova of a field, or of the elements of its array.
@@ -273,8 +306,8 @@ func (r *reader) fieldOptions(f *Field, c *core) {
 	if v := c.option("secret"); v != nil {
 		f.Secret = v.yes
 	}
-	if c.kind == coreObject {
-		return // the object may be an event elsewhere
+	if c.kind == coreObject || c.kind == coreUnion {
+		return // it may be an event elsewhere
 	}
 	for _, o := range c.options {
 		if slices.Contains(eventOptions, o.key) {

@@ -83,15 +83,26 @@ func (d *document) combine(n *node, rest []*core) *core {
 		c.kind = coreString
 		c.warnings = append(c.warnings, d.problem(n, "literals beside any string: every string is allowed, the literals are not kept",
 			`write {"type":"string"}, or the literals alone`))
-	case only(coreObject):
-		return d.bad(n, "a union of objects is not taken by this version of nova",
-			"write one object with an optional field for each case, or one event for each case")
+	case only(coreObject, coreUnion):
+		c.kind = coreUnion
+		for _, m := range rest {
+			if m.kind == coreObject {
+				c.members = append(c.members, m)
+			} else {
+				c.members = append(c.members, m.members...)
+			}
+			if len(c.members) > maxMembers {
+				return d.bad(n, fmt.Sprintf("a union of more than %d objects", maxMembers), "group them in objects with a union each")
+			}
+		}
 	default:
 		return d.bad(n, "a union of "+kindList(rest)+" has no binary form",
 			"choose one type, or write an object with an optional field for each")
 	}
 	return c
 }
+
+const maxMembers = 255 // of a FlatBuffers union
 
 func kindList(cores []*core) string {
 	var names []string

@@ -41,14 +41,30 @@ func (w *jsonWriter) table(t *Table, at TableRef) {
 		w.r.fail("", "the JSON text is far larger than its buffer")
 		return
 	}
+	if t.Box {
+		w.box(t, at)
+		return
+	}
 	open := len(w.b)
 	w.b = append(w.b, '{')
+	for _, c := range t.Consts {
+		if len(w.b) > open+1 {
+			w.b = append(w.b, ',')
+		}
+		w.b = append(append(appendJSONString(w.b, c.JSON), ':'), c.Value...)
+	}
 	for id := range t.Fields {
 		f := &t.Fields[id]
-		if f.Deprecated {
+		if f.hidden() {
 			continue
 		}
 		absent := f.Presence.CanBeAbsent() && !w.r.Has(at, id)
+		if f.Kind == Union && f.Presence.CanBeAbsent() { // it stands in two fields
+			kind, _ := w.r.Union(at, id, f.JSON)
+			if absent = kind == 0; w.r.Failed() {
+				return
+			}
+		}
 		if absent && f.Presence != Nullable {
 			continue
 		}
@@ -69,7 +85,11 @@ func (w *jsonWriter) table(t *Table, at TableRef) {
 }
 
 func (w *jsonWriter) field(f *Field, at TableRef, id int) {
-	if f.Vector {
+	switch {
+	case f.Map:
+		w.object(f, at, id)
+		return
+	case f.Vector:
 		w.vector(f, at, id)
 		return
 	}
@@ -92,6 +112,14 @@ func (w *jsonWriter) field(f *Field, at TableRef, id int) {
 		w.b = append(w.b, '"')
 	case Struct:
 		w.structure(f, at, id)
+	case Union:
+		w.union(f, at, id)
+	default:
+		if first := w.r.field(at, id, f.Kind.size(), f.JSON); first != 0 {
+			w.b = appendNarrow(w.b, f.Kind, w.r.buf[first:])
+		} else {
+			w.b = append(w.b, zeroNarrow(f.Kind)...)
+		}
 	}
 }
 
@@ -106,13 +134,7 @@ func (w *jsonWriter) structure(f *Field, at TableRef, id int) {
 	if w.r.Failed() {
 		return
 	}
-	// A layout in which a table requires itself would never end.
-	if w.zeros++; w.zeros > MaxDepth {
-		w.r.fail(f.JSON, "tables are nested deeper than 64")
-		return
-	}
-	w.table(t, TableRef{})
-	w.zeros--
+	w.absentTable(t, f.JSON)
 }
 
 func (w *jsonWriter) vector(f *Field, at TableRef, id int) {
@@ -162,6 +184,8 @@ func (w *jsonWriter) element(f *Field, first, i int) {
 		}
 		w.table(&w.layout.Tables[f.Ref], c)
 		w.r.LeaveElem(f.JSON, i)
+	default:
+		w.b = appendNarrow(w.b, f.Kind, buf[first+f.Kind.size()*i:])
 	}
 }
 
@@ -253,7 +277,9 @@ func (l *Layout) findUnsafe(r *Reader, t *Table, at TableRef) *Int64Error {
 		f := &t.Fields[id]
 		var found *Int64Error
 		switch {
-		case f.Deprecated || f.BigInt || f.Kind != Int64 && f.Kind != Struct:
+		case f.Deprecated || f.BigInt || f.Kind != Int64 && f.Kind != Struct && f.Kind != Union:
+		case f.Kind == Union:
+			found = l.findUnsafeMember(r, f, at, id)
 		case f.Kind == Struct && !f.Vector:
 			if c, ok := r.Struct(at, id, f.JSON); ok {
 				found = l.findUnsafe(r, &l.Tables[f.Ref], c)

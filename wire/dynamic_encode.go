@@ -78,13 +78,16 @@ func (e *jsonEncoder) fields(t *Table, pos, at int) *JSONError {
 	if e.depth++; e.depth > MaxDepth {
 		return jsonErrorf("objects are nested deeper than %d", MaxDepth)
 	}
+	if t.Box {
+		return e.box(t, pos, at)
+	}
 	first := len(e.values)
 	if err := e.match(t, at); err != nil {
 		return err
 	}
 	for id := range t.Fields {
 		f := &t.Fields[id]
-		if f.Deprecated {
+		if f.hidden() {
 			continue
 		}
 		value := int(e.values[first+id])
@@ -92,10 +95,10 @@ func (e *jsonEncoder) fields(t *Table, pos, at int) *JSONError {
 			if !f.Presence.CanBeAbsent() {
 				return e.absent(f, value)
 			}
-			binary.LittleEndian.PutUint16(e.b[pos-len(t.vtable)+4+2*id:], 0)
+			e.leaveOut(t, pos, id)
 			continue
 		}
-		if err := e.field(f, pos+f.offset, value); err != nil {
+		if err := e.field(t, id, pos, value); err != nil {
 			return err.under(f.JSON)
 		}
 	}
@@ -115,7 +118,7 @@ func (e *jsonEncoder) match(t *Table, at int) *JSONError {
 		e.values = append(e.values, -1)
 	}
 	var ignored map[string]struct{}
-	id := -1
+	id, constants := -1, 0
 	for i := at + 1; i < int(object.next); {
 		key, value := e.tokens[i], i+1
 		i = int(e.tokens[value].next)
@@ -128,7 +131,12 @@ func (e *jsonEncoder) match(t *Table, at int) *JSONError {
 			continue
 		}
 		name := textOf(e.src, key)
-		if !t.AllowUnknown {
+		if want := t.constant(name); want != "" {
+			if !e.equals(value, want) {
+				return e.wrong(want, value).under(name)
+			}
+			constants++
+		} else if !t.AllowUnknown {
 			return unknownProperty(t, name)
 		}
 		if _, twice := ignored[name]; twice {
@@ -139,13 +147,19 @@ func (e *jsonEncoder) match(t *Table, at int) *JSONError {
 		}
 		ignored[name] = struct{}{}
 	}
+	if constants < len(t.Consts) {
+		return e.missingConstant(t, at)
+	}
 	return nil
 }
 
 func unknownProperty(t *Table, name string) *JSONError {
-	known := make([]string, 0, len(t.Fields))
+	known := make([]string, 0, len(t.Fields)+len(t.Consts))
+	for _, c := range t.Consts {
+		known = append(known, c.JSON)
+	}
 	for i := range t.Fields {
-		if !t.Fields[i].Deprecated {
+		if !t.Fields[i].hidden() {
 			known = append(known, t.Fields[i].JSON)
 		}
 	}
@@ -166,12 +180,19 @@ func (e *jsonEncoder) absent(f *Field, value int) *JSONError {
 	return jsonErrorf("null is not allowed here; write %s", e.layout.wants(f)).under(f.JSON)
 }
 
-// field writes one present value: inline at slot, or after the table.
-func (e *jsonEncoder) field(f *Field, slot, at int) *JSONError {
-	if f.Vector {
+// field writes one present value of the table at pos: inline, or after the table.
+func (e *jsonEncoder) field(t *Table, id, pos, at int) *JSONError {
+	f := &t.Fields[id]
+	slot := pos + f.offset
+	switch {
+	case f.Map:
+		return e.object(f, slot, at)
+	case f.Vector:
 		return e.vector(f, slot, at)
 	}
 	switch f.Kind {
+	case Union:
+		return e.union(f, pos+t.Fields[id-1].offset, slot, at)
 	case Struct:
 		return e.structure(f.Ref, slot, at)
 	case String:
@@ -212,12 +233,14 @@ func (e *jsonEncoder) scalar(f *Field, slot, at int) *JSONError {
 			return err
 		}
 		binary.LittleEndian.PutUint64(e.b[slot:], math.Float64bits(v))
-	default: // Enum
+	case Enum:
 		v, err := e.enum(f, at)
 		if err != nil {
 			return err
 		}
 		binary.LittleEndian.PutUint32(e.b[slot:], uint32(v))
+	default:
+		return e.narrow(f, slot, at)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func (l *Layout) index() {
 		}
 		t.byJSON = make(map[string]int, len(t.Fields))
 		for id := range t.Fields {
-			if f := &t.Fields[id]; !f.Deprecated {
+			if f := &t.Fields[id]; !f.hidden() {
 				t.byJSON[f.JSON] = id
 			}
 		}
@@ -37,6 +37,9 @@ func (l *Layout) index() {
 	}
 }
 
+// hidden reports whether the field has no property.
+func (f *Field) hidden() bool { return f.Deprecated || f.Kind == UnionType }
+
 // find returns the id of the field a key names, or -1. Keys mostly come in the
 // order of the fields: hint is tried first.
 func (t *Table) find(src []byte, key token, hint int) int {
@@ -44,7 +47,7 @@ func (t *Table) find(src []byte, key token, hint int) int {
 	if key.escaped {
 		name = []byte(textOf(src, key))
 	}
-	if hint < len(t.Fields) && t.Fields[hint].JSON == string(name) && !t.Fields[hint].Deprecated {
+	if hint < len(t.Fields) && t.Fields[hint].JSON == string(name) && !t.Fields[hint].hidden() {
 		return hint
 	}
 	if t.byJSON != nil {
@@ -54,7 +57,7 @@ func (t *Table) find(src []byte, key token, hint int) int {
 		return -1
 	}
 	for id := range t.Fields {
-		if f := &t.Fields[id]; f.JSON == string(name) && !f.Deprecated {
+		if f := &t.Fields[id]; f.JSON == string(name) && !f.hidden() {
 			return id
 		}
 	}

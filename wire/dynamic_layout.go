@@ -12,6 +12,7 @@ type layoutJSON struct {
 	Package     string      `json:"package"`
 	Fingerprint string      `json:"fingerprint"`
 	Enums       []enumJSON  `json:"enums"`
+	Unions      []unionJSON `json:"unions,omitempty"`
 	Tables      []tableJSON `json:"tables"`
 	Events      []eventJSON `json:"events"`
 	Calls       []callJSON  `json:"calls"`
@@ -28,8 +29,27 @@ type enumItemJSON struct {
 	Removed bool   `json:"removed,omitempty"`
 }
 
+type unionJSON struct {
+	Name    string            `json:"name"`
+	Tag     string            `json:"tag"` // the property that tells the members apart
+	Members []unionMemberJSON `json:"members"`
+	Zero    int               `json:"zero,omitempty"` // what a missing one reads as; told, not read
+}
+
+type unionMemberJSON struct {
+	ID    uint8  `json:"id"`
+	Table string `json:"table"`
+}
+
+type constJSON struct {
+	JSON  string          `json:"json"`
+	Value json.RawMessage `json:"value"`
+}
+
 type tableJSON struct {
 	Name         string      `json:"name"`
+	Box          bool        `json:"box,omitempty"` // stands for its last field
+	Consts       []constJSON `json:"consts,omitempty"`
 	AllowUnknown bool        `json:"allowUnknown,omitempty"`
 	Fields       []fieldJSON `json:"fields"`
 }
@@ -38,8 +58,9 @@ type fieldJSON struct {
 	Name       string `json:"name"`           // on the wire
 	JSON       string `json:"json"`           // property
 	Kind       string `json:"kind,omitempty"` // Kind.String; missing when deprecated
-	Type       string `json:"type,omitempty"` // of kind enum or table
+	Type       string `json:"type,omitempty"` // of kind enum, union or table
 	Vector     bool   `json:"vector,omitempty"`
+	Map        bool   `json:"map,omitempty"`
 	Optional   bool   `json:"optional,omitempty"`
 	Nullable   bool   `json:"nullable,omitempty"`
 	BigInt     bool   `json:"bigint,omitempty"`
@@ -66,7 +87,6 @@ type callJSON struct {
 }
 
 var (
-	kindNames     = []string{"", "bool", "int64", "double", "enum", "string", "bytes", "table"}
 	deliveryNames = []string{"", "must", "drop", "latest"}
 	retainNames   = []string{"all", "none", "latest"}
 )
@@ -82,8 +102,18 @@ func (l *Layout) MarshalJSON() ([]byte, error) {
 		}
 		out.Enums = append(out.Enums, item)
 	}
+	for _, u := range l.Unions {
+		item := unionJSON{Name: u.Name, Tag: u.Tag, Zero: u.zero}
+		for _, m := range u.Members {
+			item.Members = append(item.Members, unionMemberJSON{m.ID, l.Tables[m.Table].Name})
+		}
+		out.Unions = append(out.Unions, item)
+	}
 	for _, t := range l.Tables {
-		item := tableJSON{Name: t.Name, AllowUnknown: t.AllowUnknown, Fields: []fieldJSON{}}
+		item := tableJSON{Name: t.Name, Box: t.Box, AllowUnknown: t.AllowUnknown, Fields: []fieldJSON{}}
+		for _, c := range t.Consts {
+			item.Consts = append(item.Consts, constJSON{c.JSON, json.RawMessage(c.Value)})
+		}
 		for i := range t.Fields {
 			item.Fields = append(item.Fields, l.fieldOut(&t.Fields[i]))
 		}
@@ -105,7 +135,7 @@ func (l *Layout) fieldOut(f *Field) fieldJSON {
 	if f.Deprecated {
 		return out
 	}
-	out.Kind, out.Vector, out.BigInt, out.Secret = f.Kind.String(), f.Vector, f.BigInt, f.Secret
+	out.Kind, out.Vector, out.Map, out.BigInt, out.Secret = f.Kind.String(), f.Vector, f.Map, f.BigInt, f.Secret
 	out.Optional = f.Presence == Optional || f.Presence == OptionalNullable
 	out.Nullable = f.Presence == Nullable || f.Presence == OptionalNullable
 	switch f.Kind {
@@ -113,6 +143,8 @@ func (l *Layout) fieldOut(f *Field) fieldJSON {
 		out.Type = l.Enums[f.Ref].Name
 	case Struct:
 		out.Type = l.Tables[f.Ref].Name
+	case Union:
+		out.Type = l.Unions[f.Ref].Name
 	}
 	return out
 }
@@ -125,7 +157,7 @@ func (l *Layout) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	out := Layout{Package: in.Package, Fingerprint: in.Fingerprint}
-	enums, tables := map[string]int{}, map[string]int{}
+	enums, tables, unions := map[string]int{}, map[string]int{}, map[string]int{}
 	for i, e := range in.Enums {
 		enums[e.Name] = i
 		item := EnumType{Name: e.Name}
@@ -137,10 +169,29 @@ func (l *Layout) UnmarshalJSON(data []byte) error {
 	for i, t := range in.Tables {
 		tables[t.Name] = i
 	}
+	for i, u := range in.Unions {
+		unions[u.Name] = i
+		item := UnionLayout{Name: u.Name, Tag: u.Tag}
+		for _, m := range u.Members {
+			table, err := refTo("table", tables, m.Table)
+			if err != nil {
+				return fmt.Errorf("union %s: %w", u.Name, err)
+			}
+			item.Members = append(item.Members, UnionMember{m.ID, table})
+		}
+		out.Unions = append(out.Unions, item)
+	}
 	for _, t := range in.Tables {
-		item := Table{Name: t.Name, AllowUnknown: t.AllowUnknown}
+		item := Table{Name: t.Name, Box: t.Box, AllowUnknown: t.AllowUnknown}
+		for _, c := range t.Consts {
+			value, err := constantText(c.Value)
+			if err != nil {
+				return fmt.Errorf("table %s: property %s: %w", t.Name, c.JSON, err)
+			}
+			item.Consts = append(item.Consts, Const{c.JSON, value})
+		}
 		for _, f := range t.Fields {
-			field, err := f.field(enums, tables)
+			field, err := f.field(enums, unions, tables)
 			if err != nil {
 				return fmt.Errorf("table %s: field %s: %w", t.Name, f.Name, err)
 			}
@@ -155,12 +206,12 @@ func (l *Layout) UnmarshalJSON(data []byte) error {
 	return l.Init()
 }
 
-func (f *fieldJSON) field(enums, tables map[string]int) (Field, error) {
-	out := Field{Name: f.Name, JSON: f.JSON, Vector: f.Vector, BigInt: f.BigInt, Secret: f.Secret, Deprecated: f.Deprecated}
+func (f *fieldJSON) field(enums, unions, tables map[string]int) (Field, error) {
+	out := Field{Name: f.Name, JSON: f.JSON, Vector: f.Vector, Map: f.Map, BigInt: f.BigInt, Secret: f.Secret, Deprecated: f.Deprecated}
 	if f.Deprecated {
 		return out, nil
 	}
-	kind, err := pick("kind", kindNames, f.Kind)
+	kind, err := pick("kind", kindNames[:], f.Kind)
 	if err != nil {
 		return out, err
 	}
@@ -178,6 +229,8 @@ func (f *fieldJSON) field(enums, tables map[string]int) (Field, error) {
 		out.Ref, err = refTo("enum", enums, f.Type)
 	case Struct:
 		out.Ref, err = refTo("table", tables, f.Type)
+	case Union:
+		out.Ref, err = refTo("union", unions, f.Type)
 	}
 	return out, err
 }
@@ -211,6 +264,21 @@ func (l *Layout) readEvents(in *layoutJSON, tables map[string]int) error {
 		l.Calls = append(l.Calls, Call{Name: c.Name, Request: request, Response: response})
 	}
 	return nil
+}
+
+// constantText checks the value of a constant: a string, a number or a boolean.
+func constantText(value json.RawMessage) (string, error) {
+	s := scanner{src: value}
+	if err := s.scan(); err != nil {
+		return "", err
+	}
+	switch s.tokens[0].kind {
+	case tokString:
+		return string(appendJSONString(nil, ToValid(textOf(value, s.tokens[0])))), nil
+	case tokNumber, tokTrue, tokFalse:
+		return string(value), nil
+	}
+	return "", fmt.Errorf("a constant is a string, a number or a boolean")
 }
 
 func refTo(what string, known map[string]int, name string) (int, error) {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 )
 
 // randomLayout makes tables that refer to later ones only, so that every value
-// is finite.
+// is finite; the last are members of unions.
 func randomLayout(r *rand.Rand) *wire.Layout {
 	l := &wire.Layout{Package: "random"}
 	for i := range 1 + r.IntN(3) {
@@ -27,31 +28,63 @@ func randomLayout(r *rand.Rand) *wire.Layout {
 		l.Enums = append(l.Enums, e)
 	}
 	tables := 1 + r.IntN(4)
-	for i := range tables {
+	const members = 3
+	u := wire.UnionLayout{Name: "U", Tag: "ta\"g"}
+	for i := range members {
+		u.Members = append(u.Members, wire.UnionMember{ID: uint8(1 + 2*i), Table: tables + i})
+	}
+	l.Unions = []wire.UnionLayout{u}
+	l.Tables = make([]wire.Table, tables+members)
+	for i := range l.Tables {
 		t := wire.Table{Name: fmt.Sprint("T", i)}
-		for id := range r.IntN(24) {
-			f := wire.Field{Name: fmt.Sprint("f", id), JSON: fmt.Sprintf("F%d/~\"ü", id), Kind: wire.Kind(1 + r.IntN(7)),
-				Presence: wire.Presence(r.IntN(4)), Deprecated: r.IntN(8) == 0}
-			if r.IntN(2) == 0 {
-				f.Presence = wire.Required
-			}
-			f.Vector = f.Kind != wire.Bytes && r.IntN(3) == 0
-			f.BigInt = f.Kind == wire.Int64 && r.IntN(3) == 0
-			switch f.Kind {
-			case wire.Enum:
-				f.Ref = r.IntN(len(l.Enums))
-			case wire.Struct:
-				if i == tables-1 {
-					f.Kind = wire.Bool
-				} else {
-					f.Ref = i + 1 + r.IntN(tables-i-1)
-				}
-			}
-			t.Fields = append(t.Fields, f)
+		if i >= tables {
+			t.Consts = []wire.Const{{JSON: u.Tag, Value: []string{`"circle \"€"`, "2", "true"}[i-tables]}}
 		}
-		l.Tables = append(l.Tables, t)
+		count := r.IntN(24)
+		if i > 0 && r.IntN(4) == 0 && i < tables {
+			t.Box, count = true, 1
+		}
+		for range count {
+			randomField(r, l, &t, i, tables)
+		}
+		l.Tables[i] = t
 	}
 	return l
+}
+
+// randomField adds a field, with its type before it when it is a union, with a
+// table of keys and values behind all others when it is a map.
+func randomField(r *rand.Rand, l *wire.Layout, t *wire.Table, table, tables int) {
+	id := len(t.Fields)
+	f := wire.Field{Name: fmt.Sprint("f", id), JSON: fmt.Sprintf("F%d/~\"ü", id), Kind: wire.Kind(1 + r.IntN(17)),
+		Presence: wire.Presence(r.IntN(4)), Deprecated: r.IntN(8) == 0 && !t.Box}
+	if r.IntN(2) == 0 || t.Box {
+		f.Presence = wire.Required
+	}
+	if f.Kind >= wire.UnionType {
+		f.Kind = wire.Union
+	}
+	if table >= tables-1 && (f.Kind == wire.Union && table >= tables || f.Kind == wire.Struct) {
+		f.Kind = wire.Bool
+	}
+	f.Vector = f.Kind != wire.Bytes && f.Kind != wire.Union && r.IntN(3) == 0
+	f.BigInt = f.Kind == wire.Int64 && r.IntN(3) == 0
+	switch {
+	case f.Kind == wire.Enum:
+		f.Ref = r.IntN(len(l.Enums))
+	case f.Kind == wire.Union && !f.Deprecated:
+		t.Fields = append(t.Fields, wire.Field{Name: f.Name + "_type", Kind: wire.UnionType, Presence: f.Presence})
+	case f.Kind == wire.Struct:
+		f.Ref = table + 1 + r.IntN(tables-table-1)
+	}
+	if f.Kind != wire.Union && !f.Deprecated && r.IntN(8) == 0 { // a map of what it was
+		entry := wire.Table{Name: fmt.Sprint("M", len(l.Tables)), Fields: []wire.Field{
+			{Name: "key", JSON: "key", Kind: wire.String},
+			{Name: "value", JSON: "value", Kind: f.Kind, Vector: f.Vector, Ref: f.Ref, BigInt: f.BigInt}}}
+		f = wire.Field{Name: f.Name, JSON: f.JSON, Kind: wire.Struct, Vector: true, Map: true, Ref: len(l.Tables), Presence: f.Presence}
+		l.Tables = append(l.Tables, entry)
+	}
+	t.Fields = append(t.Fields, f)
 }
 
 // valueModel makes random JSON values as the schema's rules spell them: the
@@ -61,10 +94,17 @@ type valueModel struct {
 	l *wire.Layout
 }
 
-func (m valueModel) table(i, size int) map[string]any {
+func (m valueModel) table(i, size int) any {
 	out := map[string]any{}
-	for _, f := range m.l.Tables[i].Fields {
-		if f.Deprecated {
+	t := m.l.Tables[i]
+	if t.Box {
+		return m.value(t.Fields[len(t.Fields)-1], size)
+	}
+	for _, c := range t.Consts {
+		out[c.JSON] = constant(c.Value)
+	}
+	for _, f := range t.Fields {
+		if f.Deprecated || f.Kind == wire.UnionType {
 			continue
 		}
 		if f.Presence != wire.Required && m.r.IntN(2) == 0 {
@@ -73,17 +113,68 @@ func (m valueModel) table(i, size int) map[string]any {
 			}
 			continue
 		}
-		if !f.Vector {
-			out[f.JSON] = m.one(f, size)
-			continue
+		out[f.JSON] = m.value(f, size)
+	}
+	return out
+}
+
+func constant(text string) any {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func (m valueModel) value(f wire.Field, size int) any {
+	switch {
+	case f.Map:
+		out := map[string]any{}
+		for range m.r.IntN(size) {
+			value := m.l.Tables[f.Ref].Fields[1]
+			out[m.one(wire.Field{Kind: wire.String}, size).(string)] = m.value(value, max(1, size/2))
 		}
+		return out
+	case f.Vector:
 		list := make([]any, m.r.IntN(size))
 		for j := range list {
 			list[j] = m.one(f, max(1, size/2))
 		}
-		out[f.JSON] = list
+		return list
 	}
-	return out
+	return m.one(f, size)
+}
+
+// narrow draws a number of few bits.
+func (m valueModel) narrow(k wire.Kind) any {
+	v := m.r.Uint64() >> m.r.IntN(64)
+	switch k {
+	case wire.Int8:
+		return json.Number(fmt.Sprint(int8(v)))
+	case wire.Int16:
+		return json.Number(fmt.Sprint(int16(v)))
+	case wire.Int32:
+		return json.Number(fmt.Sprint(int32(v)))
+	case wire.Uint8:
+		return json.Number(fmt.Sprint(uint8(v)))
+	case wire.Uint16:
+		return json.Number(fmt.Sprint(uint16(v)))
+	case wire.Uint32:
+		return json.Number(fmt.Sprint(uint32(v)))
+	case wire.Uint64:
+		return fmt.Sprint(v)
+	}
+	x := math.Float32frombits(uint32(v))
+	if wide := float64(x); wide-wide != 0 {
+		return "-Infinity"
+	}
+	text, err := json.Marshal(x)
+	if err != nil {
+		panic(err)
+	}
+	return json.Number(text)
 }
 
 func (m valueModel) one(f wire.Field, size int) any {
@@ -133,8 +224,13 @@ func (m valueModel) one(f wire.Field, size int) any {
 			b[i] = byte(m.r.Uint32())
 		}
 		return base64.StdEncoding.EncodeToString(b)
+	case wire.Union:
+		u := m.l.Unions[f.Ref]
+		return m.table(u.Members[m.r.IntN(len(u.Members))].Table, max(1, size/2))
+	case wire.Struct:
+		return m.table(f.Ref, max(1, size-1))
 	default:
-		return m.table(f.Ref, size)
+		return m.narrow(f.Kind)
 	}
 }
 
@@ -276,6 +372,11 @@ func FuzzLayoutJSON(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
+	f.Add([]byte(`{"tables":[{"name":"A","box":true,"fields":[{"name":"a","json":"a","kind":"table","type":"A"}]}]}`))
+	f.Add([]byte(`{"tables":[{"name":"A","fields":[{"name":"key","json":"key","kind":"string"},{"name":"v","json":"v","kind":"table","vector":true,"map":true,"type":"A"}]}]}`))
+	f.Add([]byte(`{"unions":[{"name":"U","tag":"k","members":[{"id":1,"table":"A"},{"id":9,"table":"B"}]}],"tables":[` +
+		`{"name":"A","consts":[{"json":"k","value":"a"}],"fields":[{"name":"u_type","json":"","kind":"uniontype"},{"name":"u","json":"u","kind":"union","type":"U"}]},` +
+		`{"name":"B","consts":[{"json":"k","value":2}],"fields":[{"name":"n","json":"n","kind":"uint64"}]}]}`))
 	f.Add([]byte(`{"tables":[{"name":"A","fields":[{"name":"a","json":"a","kind":"table","type":"A"}]}],"events":[{"name":"e","id":0,"table":"A","retain":"all"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var l wire.Layout

@@ -8,33 +8,53 @@ import (
 )
 
 // wants says in words what JSON a field takes.
-func (l *Layout) wants(f *Field) string {
-	if f.Vector {
-		return "an array, each element " + l.wantsOne(f)
+func (l *Layout) wants(f *Field) string { return l.wantsAt(f, 0) }
+
+// maxWords bounds how deep wants describes maps of maps and the like; a layout
+// of a stranger may hold itself.
+const maxWords = 4
+
+func (l *Layout) wantsAt(f *Field, depth int) string {
+	if depth > maxWords {
+		return "…"
 	}
-	return l.wantsOne(f)
+	if f.Map {
+		t := &l.Tables[f.Ref]
+		return "an object, each value " + l.wantsAt(&t.Fields[len(t.Fields)-1], depth+1)
+	}
+	if f.Vector {
+		return "an array, each element " + l.wantsOneAt(f, depth)
+	}
+	return l.wantsOneAt(f, depth)
 }
 
 // wantsOne says what a field, or each element of a vector, takes.
-func (l *Layout) wantsOne(f *Field) string {
-	one := ""
+func (l *Layout) wantsOne(f *Field) string { return l.wantsOneAt(f, 0) }
+
+func (l *Layout) wantsOneAt(f *Field, depth int) string {
 	switch f.Kind {
 	case Bool:
-		one = "true or false"
+		return "true or false"
 	case Int64:
-		one = "a whole number"
-	case Float64:
-		one = "a number"
+		return "a whole number"
+	case Float64, Float32:
+		return "a number"
 	case Enum:
-		one = "one of " + list(l.Enums[f.Ref].literals())
+		return "one of " + list(l.Enums[f.Ref].literals())
 	case String:
-		one = "a string"
+		return "a string"
 	case Bytes:
-		one = "a base64 string"
+		return "a base64 string"
 	case Struct:
-		one = "an object (" + l.Tables[f.Ref].Name + ")"
+		if t := &l.Tables[f.Ref]; t.Box {
+			return l.wantsAt(&t.Fields[len(t.Fields)-1], depth+1)
+		}
+		return "an object (" + l.Tables[f.Ref].Name + ")"
+	case Union:
+		return "an object (" + l.Unions[f.Ref].Name + ")"
 	}
-	return one
+	low, high := narrowRange(f.Kind)
+	return "a whole number from " + low + " to " + high
 }
 
 // wrong reports a value of another type.
@@ -114,6 +134,22 @@ func wholeNumber(s string) bool {
 // parseInt64 reads a JSON number that is exactly an int64: 12, 12.0 and 1.2e1
 // are the same.
 func parseInt64(text string) (int64, *JSONError) {
+	n, negative, fits, err := parseWhole(text)
+	switch {
+	case err != nil:
+		return 0, err
+	case !fits:
+	case negative && n <= 1<<63:
+		return -int64(n), nil
+	case !negative && n < 1<<63:
+		return int64(n), nil
+	}
+	return 0, jsonErrorf("%s is outside the range of int64; write a whole number between -9223372036854775808 and 9223372036854775807", shorten(text))
+}
+
+// parseWhole reads a JSON number that is a whole one; fits tells whether its
+// magnitude is one of 64 bits.
+func parseWhole(text string) (whole uint64, negative, fits bool, err *JSONError) {
 	s, negative := strings.CutPrefix(text, "-")
 	exponent := 0
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
@@ -133,21 +169,17 @@ func parseInt64(text string) (int64, *JSONError) {
 	exponent += len(s) - len(digits)
 	digits = strings.TrimLeft(digits, "0")
 	if digits == "" {
-		return 0, nil
+		return 0, negative, true, nil
 	}
 	if exponent < 0 {
-		return 0, jsonErrorf("%s has a fraction; write a whole number", shorten(text))
+		return 0, negative, false, jsonErrorf("%s has a fraction; write a whole number", shorten(text))
 	}
-	if len(digits)+exponent <= 19 {
-		n, err := strconv.ParseUint(digits+strings.Repeat("0", exponent), 10, 64)
-		if err == nil && negative && n <= 1<<63 {
-			return -int64(n), nil
-		}
-		if err == nil && !negative && n < 1<<63 {
-			return int64(n), nil
+	if len(digits)+exponent <= 20 {
+		if n, err := strconv.ParseUint(digits+strings.Repeat("0", exponent), 10, 64); err == nil {
+			return n, negative, true, nil
 		}
 	}
-	return 0, jsonErrorf("%s is outside the range of int64; write a whole number between -9223372036854775808 and 9223372036854775807", shorten(text))
+	return 0, negative, false, nil
 }
 
 func (e *jsonEncoder) enum(f *Field, at int) (int32, *JSONError) {

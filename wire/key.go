@@ -37,6 +37,10 @@ func keyValue(f *Field, id int, payload []byte) (string, bool) {
 		value = strconv.FormatInt(int64(r.Enum(t, id, f.JSON)), 10)
 	case Bool:
 		value = strconv.FormatBool(r.Bool(t, id, f.JSON))
+	case Int8, Int16, Int32, Uint8, Uint16, Uint32, Uint64:
+		if at := r.field(t, id, f.Kind.size(), f.JSON); at != 0 {
+			value = string(appendNarrow(nil, f.Kind, r.buf[at:]))
+		}
 	default:
 		return "", false
 	}

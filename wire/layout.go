@@ -11,32 +11,32 @@ type Kind uint8
 
 // The kinds of values a field can hold, with their FlatBuffers type.
 const (
-	Bool    Kind = iota + 1 // bool, 1 byte
-	Int64                   // int64, 8 bytes
-	Float64                 // double, 8 bytes, bit-exact
-	Enum                    // an enum based on int32, 4 bytes
-	String                  // UTF-8 string
-	Bytes                   // [ubyte]
-	Struct                  // a table, by reference
+	Bool      Kind = iota + 1 // bool, 1 byte
+	Int64                     // int64, 8 bytes
+	Float64                   // double, 8 bytes, bit-exact
+	Enum                      // an enum based on int32, 4 bytes
+	String                    // UTF-8 string
+	Bytes                     // [ubyte]
+	Struct                    // a table, by reference
+	Int8                      // int8, 1 byte
+	Int16                     // int16, 2 bytes
+	Int32                     // int32, 4 bytes
+	Uint8                     // uint8, 1 byte
+	Uint16                    // uint16, 2 bytes
+	Uint32                    // uint32, 4 bytes
+	Uint64                    // uint64, 8 bytes
+	Float32                   // float, 4 bytes
+	UnionType                 // which member the union in the next field holds, 1 byte
+	Union                     // a table of one of several types, by reference
 )
+
+var kindNames = [...]string{"", "bool", "int64", "double", "enum", "string", "bytes", "table",
+	"int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64", "float", "uniontype", "union"}
 
 // String returns the name used in error messages and in the fingerprint.
 func (k Kind) String() string {
-	switch k {
-	case Bool:
-		return "bool"
-	case Int64:
-		return "int64"
-	case Float64:
-		return "double"
-	case Enum:
-		return "enum"
-	case String:
-		return "string"
-	case Bytes:
-		return "bytes"
-	case Struct:
-		return "table"
+	if k > 0 && int(k) < len(kindNames) {
+		return kindNames[k]
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
@@ -45,9 +45,11 @@ func (k Kind) String() string {
 // (strings, vectors, tables) are 4-byte offsets.
 func (k Kind) size() int {
 	switch k {
-	case Bool:
+	case Bool, Int8, Uint8, UnionType:
 		return 1
-	case Int64, Float64:
+	case Int16, Uint16:
+		return 2
+	case Int64, Float64, Uint64:
 		return 8
 	default:
 		return 4
@@ -77,6 +79,7 @@ type Layout struct {
 	Package     string
 	Fingerprint string // 16 hex digits, see docs/protocol.md
 	Enums       []EnumType
+	Unions      []UnionLayout
 	Tables      []Table
 	Events      []Event
 	Calls       []Call
@@ -108,6 +111,12 @@ type Table struct {
 	// Fields stand in the order of their ids; ids are gapless from 0. A
 	// deprecated field keeps its id and is never written or read.
 	Fields []Field
+	// Consts are properties whose value the schema fixes; they are in JSON and
+	// not on the wire.
+	Consts []Const
+	// Box says that the JSON form of the table is that of its last field alone:
+	// it stands only where FlatBuffers wants a table.
+	Box bool
 	// AllowUnknown accepts (and ignores) JSON properties the schema does not name.
 	AllowUnknown bool
 
@@ -127,7 +136,8 @@ type Field struct {
 	JSON       string // property name as the schema writes it
 	Kind       Kind
 	Vector     bool // a vector of Kind
-	Ref        int  // index into Enums or Tables for Enum and Struct
+	Map        bool // a vector of tables {key, value}, sorted by key, that JSON writes as one object
+	Ref        int  // index into Enums, Unions or Tables for Enum, Union and Struct
 	Presence   Presence
 	BigInt     bool // int64 that JSON writes as a string and TypeScript as bigint
 	Secret     bool // shown as *** in trace, page and logs
@@ -139,7 +149,7 @@ type Field struct {
 // IsRef reports whether the field's inline slot is an offset to data outside
 // the table.
 func (f *Field) IsRef() bool {
-	return f.Vector || f.Kind == String || f.Kind == Bytes || f.Kind == Struct
+	return f.Vector || f.Kind == String || f.Kind == Bytes || f.Kind == Struct || f.Kind == Union
 }
 
 // Offset returns where the field's value or reference stands inside its table.
@@ -220,6 +230,9 @@ func (l *Layout) Init() error {
 			return fmt.Errorf("table %s: %w", l.Tables[i].Name, err)
 		}
 	}
+	if err := l.initUnions(); err != nil {
+		return err
+	}
 	l.index()
 	l.byID = make(map[uint32]*Event, len(l.Events))
 	l.byName = make(map[string]*Event, len(l.Events))
@@ -252,8 +265,8 @@ func (l *Layout) EventByName(name string) *Event { return l.byName[name] }
 
 // place assigns inline offsets. A table starts with its 4-byte soffset, so a
 // 4-byte hole precedes the 8-byte values: the first 4-byte field fills it, or
-// else as many 1-byte fields as fit. Then come 8-, 4- and 1-byte fields, each
-// group in the order of ids.
+// else as many 2-byte and then 1-byte fields as fit. Then come 8-, 4-, 2- and
+// 1-byte fields, each group in the order of ids.
 func (l *Layout) place(t *Table) error {
 	t.align, t.canAbsent = 4, false
 	bySize := map[int][]*Field{}
@@ -263,7 +276,7 @@ func (l *Layout) place(t *Table) error {
 		if f.Deprecated {
 			continue
 		}
-		if err := l.checkRef(f); err != nil {
+		if err := l.checkRef(t, i); err != nil {
 			return fmt.Errorf("field %s: %w", f.Name, err)
 		}
 		if f.Presence.CanBeAbsent() {
@@ -284,11 +297,13 @@ func (l *Layout) place(t *Table) error {
 	if len(bySize[8]) > 0 {
 		t.align = 8
 		take(4, 8)
+		take(2, 8)
 		take(1, 8)
 		at = 8
 	}
 	take(8, math.MaxInt)
 	take(4, math.MaxInt)
+	take(2, math.MaxInt)
 	take(1, math.MaxInt)
 	t.inline = at
 	size := 4 + 2*len(t.Fields)
@@ -303,7 +318,8 @@ func (l *Layout) place(t *Table) error {
 	return nil
 }
 
-func (l *Layout) checkRef(f *Field) error {
+func (l *Layout) checkRef(t *Table, id int) error {
+	f := &t.Fields[id]
 	switch f.Kind {
 	case Enum:
 		if f.Ref < 0 || f.Ref >= len(l.Enums) {
@@ -313,11 +329,25 @@ func (l *Layout) checkRef(f *Field) error {
 		if f.Ref < 0 || f.Ref >= len(l.Tables) {
 			return fmt.Errorf("table %d does not exist", f.Ref)
 		}
+		if f.Map && (!f.Vector || !isEntry(&l.Tables[f.Ref])) {
+			return fmt.Errorf("a map needs a vector of tables of a key and a value")
+		}
+	case Union:
+		if f.Ref < 0 || f.Ref >= len(l.Unions) {
+			return fmt.Errorf("union %d does not exist", f.Ref)
+		}
+		if f.Vector || id == 0 || t.Fields[id-1].Kind != UnionType || t.Fields[id-1].Deprecated {
+			return fmt.Errorf("a union needs the field of its type before it")
+		}
+	case UnionType:
+		if f.Vector || id+1 == len(t.Fields) || t.Fields[id+1].Kind != Union || t.Fields[id+1].Deprecated {
+			return fmt.Errorf("the type of a union needs the union after it")
+		}
 	case Bytes:
 		if f.Vector {
 			return fmt.Errorf("a vector of bytes needs a wrapper table")
 		}
-	case Bool, Int64, Float64, String:
+	case Bool, Int64, Float64, String, Int8, Int16, Int32, Uint8, Uint16, Uint32, Uint64, Float32:
 	default:
 		return fmt.Errorf("unknown kind %d", f.Kind)
 	}

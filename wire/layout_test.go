@@ -139,3 +139,26 @@ func make16k() []wire.Field {
 	}
 	return f
 }
+
+// A narrow integer is a key like any other.
+func TestKeyOfNarrowIntegers(t *testing.T) {
+	l := &wire.Layout{Package: "p", Tables: []wire.Table{{Name: "T", Fields: []wire.Field{{Name: "k", JSON: "k", Kind: wire.Int16}, {Name: "u", JSON: "u", Kind: wire.Uint64}}}},
+		Events: []wire.Event{{Name: "e", ID: wire.EventID("e"), Key: "k"}, {Name: "f", ID: wire.EventID("f"), Key: "u"}}}
+	if err := l.Init(); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for _, text := range []string{`{"k":-5,"u":"1"}`, `{"k":-6,"u":"18446744073709551615"}`} {
+		payload, err := l.EncodeJSON(nil, 0, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"e", "f"} {
+			key, ok := l.Key(l.EventByName(name), payload)
+			if !ok || keys[key] {
+				t.Errorf("%s of %s: %q %v", name, text, key, ok)
+			}
+			keys[key] = true
+		}
+	}
+}

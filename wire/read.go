@@ -101,8 +101,11 @@ func (r *Reader) LeaveElem(name string, i int) {
 func index(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }
 
 func join(name, rest string) string {
-	if rest == "" {
+	switch {
+	case rest == "":
 		return name
+	case name == "" || rest[0] == '[':
+		return name + rest
 	}
 	return name + "." + rest
 }

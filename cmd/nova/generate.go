@@ -56,7 +56,7 @@ func generate(stdout, stderr io.Writer, cfg codegen.Config) error {
 		return err
 	}
 	for _, w := range report.Warnings {
-		fmt.Fprintln(stderr, "warning:", w)
+		fmt.Fprintln(stderr, "warning:", w.Detail())
 	}
 	if n := len(report.Stale); n > 0 {
 		return fmt.Errorf("%d of %d files are not what the schema gives (%s); run the same command without --check",

@@ -48,12 +48,16 @@ func TestGenerateErrors(t *testing.T) {
 		t.Error(got)
 	}
 
-	// One line a problem, each with file, line and pointer.
+	// Each problem with file, line and pointer, then the line and a caret.
 	bad := write(t, "bad.json", strings.NewReplacer(`{"type": "number"}`, `{"type": "numbr"}`, `{"ts": {"type": "integer"}}`, `{"ts": {}}`).Replace(tinySchema))
 	got := runNova(t, "", "generate", "--schema", bad, "--go", t.TempDir())
 	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
-	if got.code != 1 || len(lines) != 2 || !strings.HasPrefix(lines[0], bad+":7:") || !strings.Contains(lines[0], "/events/tick/properties/at/properties/x") || !strings.HasPrefix(lines[1], bad+":10:") {
+	if got.code != 1 || len(lines) != 6 || !strings.HasPrefix(lines[0], bad+":7:") || !strings.Contains(lines[0], "/events/tick/properties/at/properties/x") ||
+		!strings.Contains(lines[1], `{"type": "numbr"}`) || strings.Index(lines[2], "^") != strings.Index(lines[1], `{"type": "numbr"}`) || !strings.HasPrefix(lines[3], bad+":10:") {
 		t.Error(got)
 	}
-	fails(t, 1, []string{"generate", "--schema", write(t, "cut.json", tinySchema[:100]), "--go", "x"}, "cut.json:")
+	cut := write(t, "cut.json", tinySchema[:100])
+	if got := runNova(t, "", "generate", "--schema", cut, "--go", "x"); got.code != 1 || !strings.HasPrefix(got.stderr, cut+":6:26: ") {
+		t.Error(got)
+	}
 }

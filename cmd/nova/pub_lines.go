@@ -111,8 +111,8 @@ func findField(layout *wire.Layout, table *wire.Table, path []string) *wire.Fiel
 	for i := range table.Fields {
 		f := &table.Fields[i]
 		switch {
-		case f.Deprecated || f.JSON != path[0]:
-		case len(path) == 1 && (f.Kind != wire.Struct || f.Vector):
+		case f.Deprecated || f.Kind == wire.UnionType || f.JSON != path[0]:
+		case len(path) == 1 && (f.Kind != wire.Struct || f.Vector || layout.Tables[f.Ref].Box):
 			return f
 		case len(path) > 1 && f.Kind == wire.Struct && !f.Vector:
 			return findField(layout, &layout.Tables[f.Ref], path[1:])
@@ -161,11 +161,11 @@ func (c *csvLines) next() numbered {
 // string, which the check then refuses by name.
 func cellValue(f *wire.Field, cell string) any {
 	switch {
-	case f.Vector: // JSON text
+	case f.Vector || f.Kind == wire.Struct || f.Kind == wire.Union: // JSON text
 		if json.Valid([]byte(cell)) {
 			return json.RawMessage(cell)
 		}
-	case f.Kind == wire.Float64 || f.Kind == wire.Int64:
+	case f.Kind == wire.Float64 || f.Kind == wire.Int64 || f.Kind >= wire.Int8 && f.Kind <= wire.Float32:
 		if _, err := strconv.ParseFloat(cell, 64); err == nil && json.Valid([]byte(cell)) {
 			return json.Number(cell)
 		}

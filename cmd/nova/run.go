@@ -54,13 +54,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitFailed
 }
 
-// report writes an error: problems of a schema one a line, each with its place,
+// report writes an error: problems of a schema each with its place and the line of the file,
 // anything else behind the name of the command, on one line unless it is a text
 // to copy.
 func report(w io.Writer, cmd *cobra.Command, err error) {
 	var problems schema.Errors
 	if errors.As(err, &problems) {
-		fmt.Fprintln(w, problems.Error())
+		fmt.Fprintln(w, problems.Detail())
 		return
 	}
 	fmt.Fprintf(w, "%s: %s\n", cmd.CommandPath(), err)

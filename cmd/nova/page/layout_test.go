@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ignex/nova"
+	language "github.com/ignex/nova/codegen/testdata/language/go"
 	"github.com/ignex/nova/examples/seismic"
 	"github.com/ignex/nova/market"
 )
@@ -18,8 +19,9 @@ var update = flag.Bool("update", false, "write test/*.layout.json anew")
 // server answers at /schema today.
 func TestLayoutsOfTheDecoderTests(t *testing.T) {
 	for file, schema := range map[string]*nova.Schema{
-		"test/market.layout.json":  market.Schema,
-		"test/seismic.layout.json": seismic.Schema,
+		"test/market.layout.json":   market.Schema,
+		"test/seismic.layout.json":  seismic.Schema,
+		"test/language.layout.json": language.Schema,
 	} {
 		want, err := json.MarshalIndent(schema.Layout(), "", " ")
 		if err != nil {

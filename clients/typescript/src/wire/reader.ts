@@ -65,7 +65,7 @@ export class Reader {
     this.#depth = 0;
     try {
       if (len < 8 || view.getUint32(start, true) !== len - 4) {
-        this.#fail("", "the size prefix is wrong");
+        this.fail("", "the size prefix is wrong");
       }
       this.#enter(this.#follow(start + 4, ""), "");
       return table.decode(this);
@@ -162,7 +162,7 @@ export class Reader {
     if (entry >= this.#vtableLen) return 0;
     const at = this.#view.getUint16(this.#vtable + entry, true);
     if (at === 0) return 0;
-    if (at < 4 || this.#pos + at + size > this.#end) this.#fail(name, OUTSIDE);
+    if (at < 4 || this.#pos + at + size > this.#end) this.fail(name, OUTSIDE);
     return this.#pos + at;
   }
 
@@ -172,7 +172,7 @@ export class Reader {
     if (slot === 0) return 0;
     const at = this.#follow(slot, name) + 4;
     const bytes = this.count(at) * size;
-    if (bytes > this.#end - at) this.#fail(name, OUTSIDE);
+    if (bytes > this.#end - at) this.fail(name, OUTSIDE);
     this.#spend(bytes, name);
     return at;
   }
@@ -185,19 +185,19 @@ export class Reader {
   /** Follows the offset at slot, which lies in the buffer; 4 bytes stand at its target. */
   #follow(slot: number, name: FieldName): number {
     const target = slot + this.#view.getUint32(slot, true);
-    if (target <= slot || target > this.#end - 4) this.#fail(name, OUTSIDE);
+    if (target <= slot || target > this.#end - 4) this.fail(name, OUTSIDE);
     return target;
   }
 
   /** Verifies the table at pos, where 4 bytes stand, and makes it the current one. */
   #enter(pos: number, name: FieldName): void {
-    if (this.#depth >= MAX_DEPTH) this.#fail(name, TOO_DEEP);
-    if (--this.#tables < 0) this.#fail(name, TOO_LARGE);
+    if (this.#depth >= MAX_DEPTH) this.fail(name, TOO_DEEP);
+    if (--this.#tables < 0) this.fail(name, TOO_LARGE);
     const view = this.#view;
     const vtable = pos - view.getInt32(pos, true);
-    if (vtable < this.#start || vtable > this.#end - 4) this.#fail(name, OUTSIDE);
+    if (vtable < this.#start || vtable > this.#end - 4) this.fail(name, OUTSIDE);
     const size = view.getUint16(vtable, true);
-    if (size < 4 || size & 1 || vtable + size > this.#end) this.#fail(name, "the vtable has a wrong size");
+    if (size < 4 || size & 1 || vtable + size > this.#end) this.fail(name, "the vtable has a wrong size");
     this.#depth++;
     this.#pos = pos;
     this.#vtable = vtable;
@@ -209,28 +209,28 @@ export class Reader {
     const pos = this.#follow(slot, name);
     const size = view.getUint32(pos, true);
     const at = pos + 4;
-    if (size >= this.#end - at) this.#fail(name, OUTSIDE);
-    if (view.getUint8(at + size) !== 0) this.#fail(name, "a string does not end with NUL");
+    if (size >= this.#end - at) this.fail(name, OUTSIDE);
+    if (view.getUint8(at + size) !== 0) this.fail(name, "a string does not end with NUL");
     this.#spend(size, name);
     const s = getText(view, at, size);
-    if (s === undefined) this.#fail(name, "a string is not valid UTF-8");
+    if (s === undefined) this.fail(name, "a string is not valid UTF-8");
     return s;
   }
 
   #spend(n: number, name: FieldName): void {
-    if ((this.#left -= n) < 0) this.#fail(name, TOO_LARGE);
+    if ((this.#left -= n) < 0) this.fail(name, TOO_LARGE);
   }
 
   integer(at: number, name: FieldName): number {
     const value = this.#view.getInt32(at + 4, true) * 0x100000000 + this.#view.getUint32(at, true);
     if (!Number.isSafeInteger(value)) {
-      if (!this.#onUnsafe) this.#fail(name, "the integer is beyond 2^53; declare the field as bigint");
+      if (!this.#onUnsafe) this.fail(name, "the integer is beyond 2^53; declare the field as bigint");
       this.#onUnsafe(pathOf(this.#names, this.#indexes, this.#depth, this.#list, name));
     }
     return value;
   }
 
-  #fail(name: FieldName, reason: string): never {
+  fail(name: FieldName, reason: string): never {
     throw new DecodeError(pathOf(this.#names, this.#indexes, this.#depth, this.#list, name), reason);
   }
 }

@@ -15,6 +15,8 @@ export interface TableSpec<T> {
   offsets: readonly number[];
   /** Some field can be absent, so that the vtable differs between values. */
   absent: boolean;
+  /** It stands for a value that need not be an object. */
+  box?: boolean;
   /** Writes the fields of v into the table at index t and appends what they refer to. */
   encode(w: Writer, t: number, v: T): void;
   /** Reads the table the reader has entered. */

@@ -192,7 +192,7 @@ export class Writer {
 
   /** The table at t, to which slot refers, and what it refers to. */
   #body<T>(slot: number, t: number, vtable: number, table: Table<T>, v: T): void {
-    if (typeof v !== "object" || v === null) this.wrong("", `an object (${table.name})`, v);
+    if (!table.box && Object(v) !== v) this.wrong("", `an object (${table.name})`, v);
     const view = this.#view;
     this.#pos = t + table.inline;
     view.setInt32(t, t - vtable, true);

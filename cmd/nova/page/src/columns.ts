@@ -20,9 +20,9 @@ export function columnsOf(layout: Layout, table: string): Column[] {
   const tables = new Map(layout.tables.map((t) => [t.name, t]));
   const walk = (name: string, path: readonly string[]) => {
     for (const field of tables.get(name)?.fields ?? []) {
-      if (field.deprecated || columns.length >= COLUMNS) continue;
+      if (field.deprecated || field.kind === "uniontype" || columns.length >= COLUMNS) continue;
       const here = [...path, field.json];
-      if (field.kind === "table" && !field.vector && here.length < DEPTH) walk(field.type ?? "", here);
+      if (field.kind === "table" && !field.vector && !tables.get(field.type ?? "")?.box && here.length < DEPTH) walk(field.type ?? "", here);
       else columns.push({ label: here.join("."), path: here, field, numeric: isNumeric(field) });
     }
   };
@@ -31,7 +31,7 @@ export function columnsOf(layout: Layout, table: string): Column[] {
 }
 
 function isNumeric(f: Field): boolean {
-  return !f.vector && !f.secret && (f.kind === "double" || f.kind === "int64") && !isTime(f);
+  return !f.vector && !f.secret && /^(double|float|u?int(8|16|32|64))$/.test(f.kind ?? "") && !isTime(f);
 }
 
 /** Whether an integer is named like a moment: ts, time, updated, createdAt … */

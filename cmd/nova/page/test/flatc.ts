@@ -9,7 +9,7 @@ import type { Field, Layout, TableType } from "../src/layout.ts";
 /** The repository's root. */
 export const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-export function readLayout(name: "market" | "seismic"): Layout {
+export function readLayout(name: "market" | "seismic" | "language"): Layout {
   return JSON.parse(readFileSync(new URL(`${name}.layout.json`, import.meta.url), "utf8")) as Layout;
 }
 

@@ -2304,3 +2304,277 @@ func readHole(r *wire.Reader, t wire.TableRef, m *Hole) {
 
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.
 func (m *Hole) CheckInt64() error { return nil }
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Kinds) Validate() error {
+	if e := validKinds(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validKinds(m *Kinds) *wire.ValidationError {
+	if !m.Color.Valid() {
+		return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").Under("color")
+	}
+	if !m.One.Valid() {
+		return wire.Invalid("must be one of \"only\"").Under("one")
+	}
+	if !m.Always {
+		return wire.Invalid("must be true").Under("always")
+	}
+	if m.Level != 1 && m.Level != 2 && m.Level != 3 {
+		return wire.Invalid("must be one of 1, 2, 3").Under("level")
+	}
+	if m.Ratio != 0.5 {
+		return wire.Invalid("must be one of 0.5").Under("ratio")
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Point) Validate() error { return nil }
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Empty) Validate() error { return nil }
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Lists) Validate() error {
+	if e := validLists(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validLists(m *Lists) *wire.ValidationError {
+	for i, v := range m.ColorList {
+		if !v.Valid() {
+			return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").UnderIndex(i).Under("colorList")
+		}
+	}
+	for i := range m.SparseList {
+		if e := validSparse(&m.SparseList[i]); e != nil {
+			return e.UnderIndex(i).Under("sparseList")
+		}
+	}
+	for i := range m.GroupList {
+		if e := validGroup(&m.GroupList[i]); e != nil {
+			return e.UnderIndex(i).Under("groupList")
+		}
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Sparse) Validate() error {
+	if e := validSparse(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validSparse(m *Sparse) *wire.ValidationError {
+	if m.Color != nil {
+		if !(*m.Color).Valid() {
+			return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").Under("color")
+		}
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Group) Validate() error {
+	if e := validGroup(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validGroup(m *Group) *wire.ValidationError {
+	for i, v := range m.Colors {
+		if !v.Valid() {
+			return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").UnderIndex(i).Under("colors")
+		}
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Optionals) Validate() error {
+	if e := validOptionals(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validOptionals(m *Optionals) *wire.ValidationError {
+	if m.Color != nil {
+		if !(*m.Color).Valid() {
+			return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").Under("color")
+		}
+	}
+	if m.One != nil {
+		if !(*m.One).Valid() {
+			return wire.Invalid("must be one of \"only\"").Under("one")
+		}
+	}
+	if m.Always != nil {
+		if !*m.Always {
+			return wire.Invalid("must be true").Under("always")
+		}
+	}
+	if m.Level != nil {
+		if *m.Level != 1 && *m.Level != 2 && *m.Level != 3 {
+			return wire.Invalid("must be one of 1, 2, 3").Under("level")
+		}
+	}
+	if m.Ratio != nil {
+		if *m.Ratio != 0.5 {
+			return wire.Invalid("must be one of 0.5").Under("ratio")
+		}
+	}
+	if m.ColorList != nil {
+		for i, v := range m.ColorList {
+			if !v.Valid() {
+				return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").UnderIndex(i).Under("colorList")
+			}
+		}
+	}
+	if m.SparseList != nil {
+		for i := range m.SparseList {
+			if e := validSparse(&m.SparseList[i]); e != nil {
+				return e.UnderIndex(i).Under("sparseList")
+			}
+		}
+	}
+	if m.GroupList != nil {
+		for i := range m.GroupList {
+			if e := validGroup(&m.GroupList[i]); e != nil {
+				return e.UnderIndex(i).Under("groupList")
+			}
+		}
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Nullables) Validate() error {
+	if e := validNullables(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validNullables(m *Nullables) *wire.ValidationError {
+	if m.Color != nil {
+		if !(*m.Color).Valid() {
+			return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").Under("color")
+		}
+	}
+	if m.One != nil {
+		if !(*m.One).Valid() {
+			return wire.Invalid("must be one of \"only\"").Under("one")
+		}
+	}
+	if m.Always != nil {
+		if !*m.Always {
+			return wire.Invalid("must be true").Under("always")
+		}
+	}
+	if m.Level != nil {
+		if *m.Level != 1 && *m.Level != 2 && *m.Level != 3 {
+			return wire.Invalid("must be one of 1, 2, 3").Under("level")
+		}
+	}
+	if m.Ratio != nil {
+		if *m.Ratio != 0.5 {
+			return wire.Invalid("must be one of 0.5").Under("ratio")
+		}
+	}
+	if m.ColorList != nil {
+		for i, v := range m.ColorList {
+			if !v.Valid() {
+				return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").UnderIndex(i).Under("colorList")
+			}
+		}
+	}
+	if m.SparseList != nil {
+		for i := range m.SparseList {
+			if e := validSparse(&m.SparseList[i]); e != nil {
+				return e.UnderIndex(i).Under("sparseList")
+			}
+		}
+	}
+	if m.GroupList != nil {
+		for i := range m.GroupList {
+			if e := validGroup(&m.GroupList[i]); e != nil {
+				return e.UnderIndex(i).Under("groupList")
+			}
+		}
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Both) Validate() error {
+	if e := validBoth(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validBoth(m *Both) *wire.ValidationError {
+	if m.Color != nil {
+		if !(*m.Color).Valid() {
+			return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").Under("color")
+		}
+	}
+	if m.One != nil {
+		if !(*m.One).Valid() {
+			return wire.Invalid("must be one of \"only\"").Under("one")
+		}
+	}
+	if m.Always != nil {
+		if !*m.Always {
+			return wire.Invalid("must be true").Under("always")
+		}
+	}
+	if m.Level != nil {
+		if *m.Level != 1 && *m.Level != 2 && *m.Level != 3 {
+			return wire.Invalid("must be one of 1, 2, 3").Under("level")
+		}
+	}
+	if m.Ratio != nil {
+		if *m.Ratio != 0.5 {
+			return wire.Invalid("must be one of 0.5").Under("ratio")
+		}
+	}
+	if m.ColorList != nil {
+		for i, v := range m.ColorList {
+			if !v.Valid() {
+				return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").UnderIndex(i).Under("colorList")
+			}
+		}
+	}
+	if m.SparseList != nil {
+		for i := range m.SparseList {
+			if e := validSparse(&m.SparseList[i]); e != nil {
+				return e.UnderIndex(i).Under("sparseList")
+			}
+		}
+	}
+	if m.GroupList != nil {
+		for i := range m.GroupList {
+			if e := validGroup(&m.GroupList[i]); e != nil {
+				return e.UnderIndex(i).Under("groupList")
+			}
+		}
+	}
+	return nil
+}
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Flags) Validate() error { return nil }
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Hole) Validate() error { return nil }
