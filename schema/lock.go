@@ -22,6 +22,11 @@ type Lock struct {
 	Unions map[string]map[string]int
 	Events map[string]LockEvent
 	Calls  map[string]LockCall
+	// Types has the type and presence of each field as in [Model.Fingerprint], by
+	// table and wire name; Removed the literals and members that are gone, by enum and
+	// union. Lock files of older versions have neither.
+	Types   map[string]map[string]string
+	Removed map[string][]string
 
 	pos map[string]Pos // of tables and enums, by "tables/NAME"
 }
@@ -48,11 +53,13 @@ type LockCall struct {
 // the model was read with stays in the new one: its numbers are given out.
 func NewLock(m *Model) *Lock {
 	l := &Lock{Tables: map[string]LockTable{}, Enums: map[string]map[string]int32{}, Unions: map[string]map[string]int{},
-		Events: map[string]LockEvent{}, Calls: map[string]LockCall{}}
+		Events: map[string]LockEvent{}, Calls: map[string]LockCall{}, Types: map[string]map[string]string{}, Removed: map[string][]string{}}
 	if m.lock != nil {
 		maps.Copy(l.Tables, m.lock.Tables)
 		maps.Copy(l.Enums, m.lock.Enums)
 		maps.Copy(l.Unions, m.lock.Unions)
+		maps.Copy(l.Types, m.lock.Types)
+		maps.Copy(l.Removed, m.lock.Removed)
 	}
 	for _, t := range m.Tables {
 		lt := LockTable{Fields: map[string]int{}}
@@ -64,6 +71,7 @@ func NewLock(m *Model) *Lock {
 		}
 		slices.Sort(lt.Deprecated)
 		l.Tables[t.Name] = lt
+		l.Types[t.Name] = t.lockTypes()
 	}
 	for _, e := range m.Enums {
 		values := map[string]int32{}
@@ -71,6 +79,7 @@ func NewLock(m *Model) *Lock {
 			values[v.Literal] = v.Number
 		}
 		l.Enums[e.Name] = values
+		l.remove(e.Name, e.gone())
 	}
 	for _, u := range m.Unions {
 		numbers := maps.Clone(u.removed)
@@ -81,6 +90,7 @@ func NewLock(m *Model) *Lock {
 			numbers[member.Table.Name] = member.Number
 		}
 		l.Unions[u.Name] = numbers
+		l.remove(u.Name, slices.Sorted(maps.Keys(u.removed)))
 	}
 	for _, e := range m.Events {
 		l.Events[e.Name] = LockEvent{e.ID, e.Table.Name}
@@ -127,8 +137,15 @@ func (l *Lock) Encode() []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
+	file := map[string]any{"wire": wire.Version, "tables": tables, "enums": l.Enums, "unions": l.Unions, "events": events, "calls": calls}
+	if len(l.Types) > 0 {
+		file["types"] = l.Types
+	}
+	if len(l.Removed) > 0 {
+		file["removed"] = l.Removed
+	}
 	// Maps of strings and numbers cannot fail to encode.
-	_ = enc.Encode(map[string]any{"wire": wire.Version, "tables": tables, "enums": l.Enums, "unions": l.Unions, "events": events, "calls": calls})
+	_ = enc.Encode(file)
 	return b.Bytes()
 }
 
@@ -147,7 +164,8 @@ func ReadLock(file string, data []byte) (*Lock, error) {
 		return nil, problems
 	}
 	l := &lockReader{file: file, problems: problems, lock: &Lock{Tables: map[string]LockTable{}, Enums: map[string]map[string]int32{},
-		Unions: map[string]map[string]int{}, Events: map[string]LockEvent{}, Calls: map[string]LockCall{}, pos: map[string]Pos{}}}
+		Unions: map[string]map[string]int{}, Events: map[string]LockEvent{}, Calls: map[string]LockCall{},
+		Types: map[string]map[string]string{}, Removed: map[string][]string{}, pos: map[string]Pos{}}}
 	l.document(root)
 	if len(l.problems) > 0 {
 		sortProblems(l.problems)
@@ -206,6 +224,12 @@ func (l *lockReader) document(root *node) {
 				l.lock.Events[m.key] = e
 			case "calls":
 				l.lock.Calls[m.key] = LockCall{m.value.str("request"), m.value.str("response")}
+			case "types":
+				l.lock.Types[m.key] = l.types(m)
+			case "removed":
+				for _, item := range m.value.items {
+					l.lock.Removed[m.key] = append(l.lock.Removed[m.key], item.text)
+				}
 			}
 		}
 	}
@@ -216,7 +240,7 @@ func (l *lockReader) section(m member) []member {
 	switch m.key {
 	case "wire":
 		return nil
-	case "tables", "enums", "unions", "events", "calls":
+	case "tables", "enums", "unions", "events", "calls", "types", "removed":
 		return l.object(m.value)
 	}
 	l.fail(m.value, "unknown key "+quote(m.key))
@@ -339,6 +363,7 @@ func (l *Lock) applyTable(t *Table, pinned LockTable) []Problem {
 					f.WireName, at.File)})
 		default:
 			f.ID = id
+			problems = append(problems, l.sameType(t, f)...)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(pinned.Fields)) {

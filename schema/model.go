@@ -19,6 +19,7 @@ type Model struct {
 	Warnings []Problem // accepted, but worth a look
 
 	lock *Lock // what it was read with
+	bare bool  // it is what a lock file knows: names, numbers and types
 }
 
 // Enum is a set of string literals.
