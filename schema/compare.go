@@ -38,6 +38,9 @@ func (c *comparer) table(path string, at Pos, a, b *Table) {
 			c.add(Safe, f.Pos, property(path, f), "a new property that may be missing")
 		}
 	}
+	if !c.bare {
+		c.rules(path, b.Pos, a.Rules, b.Rules)
+	}
 	if !c.bare && a.AllowUnknown && !b.AllowUnknown {
 		c.add(Note, b.Pos, path, "unknown properties in JSON are refused now")
 	}
@@ -101,7 +104,9 @@ func (c *comparer) field(path string, a, b *Field) {
 		c.add(Note, b.Pos, path, "it was %s and is %s: the same bytes, another type in TypeScript", intText(a), intText(b))
 	}
 	if !c.bare {
-		c.tighter(path, a, b)
+		c.numbers(path, a, b)
+		c.rules(path, b.Pos, a.Rules, b.Rules)
+		c.rules(path, b.Pos, a.ListRules, b.ListRules)
 	}
 	switch {
 	case a.Enum != nil && b.Enum != nil:
@@ -160,8 +165,47 @@ func (f *Field) typeText() string {
 	return s
 }
 
-// tighter notes allowed numbers that are not allowed any more.
-func (c *comparer) tighter(path string, a, b *Field) {
+// rules notes constraints that are new or tighter.
+func (c *comparer) rules(path string, at Pos, a, b []Rule) {
+	for _, r := range b {
+		i := slices.IndexFunc(a, func(x Rule) bool { return x.Kind == r.Kind })
+		switch {
+		case i < 0:
+			c.add(Note, at, path, "%s is new: what older writers send may be refused", r)
+		case r.tighter(a[i]):
+			c.add(Note, at, path, "%s was %s: what older writers send may be refused", r, a[i])
+		}
+	}
+}
+
+// tighter reports whether r refuses what the older rule of its kind allowed.
+func (r Rule) tighter(older Rule) bool {
+	switch r.Kind {
+	case Minimum, ExclusiveMinimum, MinLength, MinItems, MinProperties:
+		return r.Number.Cmp(older.Number) > 0
+	case Maximum, ExclusiveMaximum, MaxLength, MaxItems, MaxProperties:
+		return r.Number.Cmp(older.Number) < 0
+	case MultipleOf:
+		return r.Number.Cmp(older.Number) != 0
+	}
+	return r.Text != older.Text
+}
+
+// String returns the rule as the schema has it, such as minLength 3.
+func (r Rule) String() string {
+	name := [...]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+		"format", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "a pattern of keys"}[r.Kind]
+	switch {
+	case r.Number != nil:
+		return name + " " + r.Number.RatString()
+	case r.Text != "":
+		return name + " " + quote(r.Text)
+	}
+	return name
+}
+
+// numbers notes allowed numbers that are not allowed any more.
+func (c *comparer) numbers(path string, a, b *Field) {
 	if len(b.Numbers) == 0 {
 		return
 	}

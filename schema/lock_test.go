@@ -55,6 +55,13 @@ const (
       "deprecated_": 2
     }
   },
+  "types": {
+    "E": {
+      "a": "string o",
+      "b": "enum:EB o",
+      "deprecated": "double o"
+    }
+  },
   "unions": {},
   "wire": 2
 }
