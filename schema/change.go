@@ -131,7 +131,9 @@ func deliveryText(d wire.Delivery) string {
 	return [...]string{"not given", "must", "drop", "latest"}[min(d, wire.DeliverLatest)]
 }
 
-func retainText(r wire.Retain) string { return [...]string{"true", "false", "latest"}[min(r, wire.RetainLatest)] }
+func retainText(r wire.Retain) string {
+	return [...]string{"true", "false", "latest"}[min(r, wire.RetainLatest)]
+}
 
 func keyName(e *Event) string {
 	if e.Key == nil {

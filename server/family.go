@@ -58,6 +58,7 @@ func (m *Metrics) Families() []Family {
 	f.byEvent("nova_handler_errors_total", h.HandlerErrors)
 	f.labelled("nova_calls_total", Counter, "code", byKey(h.Calls, nova.Code.String)...)
 	f.single("nova_inbound_control_total", Counter, m.InboundControl)
+	f.single("nova_other_schema_total", Counter, m.OtherSchema)
 	f.single("nova_not_allowed_total", Counter, h.NotAllowed)
 	f.single("nova_invalid_total", Counter, h.Invalid)
 	f.single("nova_rate_limited_total", Counter, m.RateLimited)
@@ -168,6 +169,7 @@ var help = map[string]string{
 	"nova_inbound_total":            "Events of clients that they may send.",
 	"nova_handler_errors_total":     "Events that a handler failed on, panics included.",
 	"nova_calls_total":              "Calls of clients, by the code they were answered with.",
+	"nova_other_schema_total":       "Clients that came with another version of the schema.",
 	"nova_inbound_control_total":    "Control frames of clients.",
 	"nova_not_allowed_total":        "Events of clients that they may not send.",
 	"nova_invalid_total":            "Events of clients with values that Validate or CheckInbound refused.",

@@ -143,6 +143,7 @@ func (c *conn) hello(payload []byte) error {
 
 // greeted goes on with the client's first hello.
 func (c *conn) greeted(m *control.Hello) error {
+	c.compareSchema(m.Caps)
 	var caps hub.Caps
 	if slices.Contains(m.Caps, capTopics) {
 		caps |= hub.CapTopics

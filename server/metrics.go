@@ -19,14 +19,15 @@ type Metrics struct {
 	InboundControl uint64         // control frames of clients
 	PartialBytes   int64          // of messages that have come in part
 	RateLimited    uint64         // frames that came earlier than RateLimit allows
+	OtherSchema    uint64         // clients that came with another version of the schema
 	SentBytes      uint64
 	Uptime         time.Duration
 }
 
 type counters struct {
-	accepted, refused, control, sentBytes atomic.Uint64
-	mu                                    sync.Mutex
-	codes                                 map[int]uint64
+	accepted, refused, control, sentBytes, otherSchema atomic.Uint64
+	mu                                                 sync.Mutex
+	codes                                              map[int]uint64
 }
 
 func (c *counters) closed(code int) {
@@ -58,6 +59,7 @@ func (s *Server) Metrics() Metrics {
 		InboundControl: s.metrics.control.Load(),
 		PartialBytes:   s.partial.Load(),
 		RateLimited:    s.limits.count(),
+		OtherSchema:    s.metrics.otherSchema.Load(),
 		SentBytes:      s.metrics.sentBytes.Load(),
 		Uptime:         time.Since(s.started),
 	}

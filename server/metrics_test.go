@@ -81,7 +81,7 @@ func TestMetricNames(t *testing.T) {
 		"nova_inbound_control_total": "", "nova_not_allowed_total": "", "nova_unknown_event_total": "",
 		"nova_rejected_joins_total": "", "nova_numbered_total": "", "nova_session_bytes": "", "nova_connections": "",
 		"nova_connections_total": "", "nova_queue_frames": "", "nova_flush_frames": "", "nova_publish_to_write_seconds": "",
-		"nova_topics": "", "nova_groups": "", "nova_user_groups": "", "nova_uptime_seconds": "",
+		"nova_topics": "", "nova_other_schema_total": "", "nova_groups": "", "nova_user_groups": "", "nova_uptime_seconds": "",
 		"nova_unsent_frames": "", "nova_sessions_expired_total": "", "nova_refused_total": "",
 		"nova_replayed_total": "", "nova_history_bytes": "",
 		"nova_rate_limited_total": "", "nova_invalid_total": "", "nova_partial_bytes": "",

@@ -127,9 +127,5 @@ func network(ip string) netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	if addr = addr.Unmap().WithZone(""); addr.Is6() {
-		prefix, _ := addr.Prefix(64)
-		return prefix.Addr()
-	}
-	return addr
+	return counted(addr.Unmap().WithZone(""))
 }

@@ -64,7 +64,7 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	caps := []string{capTopics, capCalls, "schema/" + h.Schema().Fingerprint()}
+	caps := []string{capTopics, capCalls, schemaCap + h.Schema().Fingerprint()}
 	if options.authenticates() {
 		caps = append(caps, capAuth)
 	}

@@ -126,6 +126,9 @@ func (o *serveSettings) declareLimits(s *config.Set) {
 	s.Duration(&v.HandshakeTimeout, "handshake-timeout", time.Millisecond, time.Hour, "time for the first frames of a client")
 	s.Duration(&v.Heartbeat, "heartbeat", 0, day, "silence after which a client is pinged; 0 = never")
 	s.Duration(&v.WriteStall, "write-stall", time.Millisecond, day, "time after which a client that takes nothing is closed")
+	s.Int(&v.Compression.Level, "compression.level", 0, 9, "permessage-deflate for clients that offer it, 1 to 9; 0 = off")
+	v.Compression.MinSize = 512
+	s.Int(&v.Compression.MinSize, "compression.min-size", 1, 1<<20, "bytes of a frame below which it is not compressed")
 	r := &v.RateLimit
 	s.Rate(&r.MessagesPerSecond, "rate-limit.messages", "messages a second of one connection; 0 = no limit")
 	s.Int(&r.Burst, "rate-limit.burst", 0, 100*million, "messages at once; 0 = those of one second")
