@@ -16,7 +16,10 @@ func TestServeErrors(t *testing.T) {
 	fails(t, 2, []string{"serve", "--schema", schema, "--addr", "3000"}, `--addr "3000" is no address`)
 	fails(t, 2, []string{"serve"}, "no schema is given; write --schema FILE, NOVA_SCHEMA or schema in nova.yaml")
 	fails(t, 1, []string{"serve", "--schema", "x.json"}, "schema file x.json does not exist")
-	fails(t, 1, []string{"serve", "--schema", write(t, "bad.json", strings.Replace(tinySchema, `"number"`, `"numbr"`, 1))}, "bad.json:7:")
+	bad := runNova(t, "", "serve", "--schema", write(t, "bad.json", strings.Replace(tinySchema, `"number"`, `"numbr"`, 1)))
+	if bad.code != 1 || bad.stdout != "" || strings.Count(bad.stderr, "\n") != 3 || !strings.Contains(bad.stderr, "bad.json:7:") {
+		t.Error(bad) // the problem, its line, the place in it
+	}
 	fails(t, 1, serve("--config", "x.yaml"), "nova serve: cannot read x.yaml (no such file or directory)")
 	fails(t, 2, serve("--config", write(t, "nova.yaml", "path: /ws\nlimits:\n  x: 1\n")), "nova.yaml:2: unknown key ")
 	fails(t, 2, serve("--config", write(t, "nova.yaml", "path: /ws\nheartbeat: soon\n")), `nova.yaml:2: heartbeat: "soon" is not right`)
