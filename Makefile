@@ -5,7 +5,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 NPM_DIRS := clients/typescript cmd/nova/page e2e schema/testdata/typebox
 
-.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-calls bench-peers sim sim-short storm mutated ci
+.PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-calls bench-peers sim sim-short storm mutated schemas ci
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16

@@ -44,7 +44,8 @@ func runNova(t *testing.T, stdin string, args ...string) outcome {
 func fails(t *testing.T, code int, args []string, texts ...string) {
 	t.Helper()
 	got := runNova(t, "", args...)
-	if got.code != code || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
+	lines := strings.Count(got.stderr, "\n") - strings.Count(got.stderr, "\n    ") // but for lines of a schema
+	if got.code != code || lines != 1 || got.stdout != "" {
 		t.Errorf("nova %s: exit %d, stdout %q, stderr %q; want exit %d and one line", strings.Join(args, " "), got.code, got.stdout, got.stderr, code)
 	}
 	for _, text := range texts {

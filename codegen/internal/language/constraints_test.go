@@ -17,7 +17,7 @@ import (
 func TestConstraints(t *testing.T) {
 	seed := fromEnv(t, "NOVA_SEED", rand.Uint64()>>1)
 	t.Logf("seed %d", seed)
-	c := &constraints{rand.New(rand.NewPCG(seed, 1))}
+	c := &bounds{rand.New(rand.NewPCG(seed, 1))}
 	b := newBatch(t)
 	var samples []*sample
 	for len(b.schemas) < int(fromEnv(t, "NOVA_SCHEMAS", 8)) {
@@ -113,15 +113,15 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 `
 
-// constraints draws schemas of JSON's own types, each with a source of values
+// bounds draws schemas of JSON's own types, each with a source of values
 // that keep or break its constraints.
-type constraints struct{ *rand.Rand }
+type bounds struct{ *rand.Rand }
 
 type source func() any
 
-func (c *constraints) pick(words ...string) string { return words[c.IntN(len(words))] }
+func (c *bounds) pick(words ...string) string { return words[c.IntN(len(words))] }
 
-func (c *constraints) schema(depth int) (string, source) {
+func (c *bounds) schema(depth int) (string, source) {
 	n := 10
 	if depth <= 0 {
 		n = 6
@@ -158,7 +158,7 @@ var formatSamples = map[string][]string{
 	"ipv6":      {"::", "::1", "1:2:3:4:5:6:7:8", "1::8", "::ffff:1.2.3.4", "1:2:3:4:5:6:7", "1::2::3", "12345::", "1:2:3:4:5:6:1.2.3.4", "fe80::1%eth0", "1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8"},
 }
 
-func (c *constraints) text() (string, source) {
+func (c *bounds) text() (string, source) {
 	words := []string{"", "a", "ab", "abc", "AB12", "x-1", "é", "e\u0301", "😀", "😀😀", "a b", "\n", "12", "_", "\u00a0", "ÄB"}
 	var keys []string
 	switch c.IntN(3) {
@@ -179,7 +179,7 @@ func (c *constraints) text() (string, source) {
 	return join(`"type":"string"`, keys), func() any { return words[c.IntN(len(words))] }
 }
 
-func (c *constraints) number() (string, source) {
+func (c *bounds) number() (string, source) {
 	kind := c.pick("number", "integer")
 	var keys []string
 	for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
@@ -194,7 +194,7 @@ func (c *constraints) number() (string, source) {
 	return join(`"type":"`+kind+`"`, keys), func() any { return float64(c.IntN(int(16*scale)+1)-int(8*scale)) / scale }
 }
 
-func (c *constraints) array(depth int) (string, source) {
+func (c *bounds) array(depth int) (string, source) {
 	item, draw := c.schema(depth)
 	keys := []string{`"items":` + item}
 	keys = append(keys, c.limits("Items", 3)...)
@@ -213,7 +213,7 @@ func (c *constraints) array(depth int) (string, source) {
 	}
 }
 
-func (c *constraints) limits(what string, most int) (keys []string) {
+func (c *bounds) limits(what string, most int) (keys []string) {
 	if c.IntN(3) == 0 {
 		keys = append(keys, fmt.Sprintf(`"min%s":%d`, what, c.IntN(3)))
 	}
@@ -223,7 +223,7 @@ func (c *constraints) limits(what string, most int) (keys []string) {
 	return keys
 }
 
-func (c *constraints) record(depth int) (string, source) {
+func (c *bounds) record(depth int) (string, source) {
 	value, draw := c.schema(depth)
 	keys := []string{`"additionalProperties":` + value}
 	if c.IntN(3) == 0 {
@@ -240,7 +240,7 @@ func (c *constraints) record(depth int) (string, source) {
 	}
 }
 
-func (c *constraints) object(depth int) (string, source) {
+func (c *bounds) object(depth int) (string, source) {
 	type property struct {
 		draw           source
 		optional, null bool
@@ -280,7 +280,7 @@ func (c *constraints) object(depth int) (string, source) {
 	}
 }
 
-func (c *constraints) union(depth int) (string, source) {
+func (c *bounds) union(depth int) (string, source) {
 	var members []string
 	var draws []source
 	for _, tag := range []string{"a", "b"} {
