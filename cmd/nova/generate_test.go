@@ -37,7 +37,7 @@ func TestGenerate(t *testing.T) {
 
 func TestGenerateErrors(t *testing.T) {
 	good := write(t, "schema.json", tinySchema)
-	fails(t, 2, []string{"generate", "--go", "x"}, "no schema given; write --schema FILE")
+	fails(t, 2, []string{"generate", "--go", "x"}, "no schema given; write --schema FILE, or the directory")
 	fails(t, 2, []string{"generate", "--schema", good}, "no output given; write --go DIR")
 	fails(t, 1, []string{"generate", "--schema", "missing.json", "--go", "x"}, "schema file missing.json does not exist")
 
