@@ -84,8 +84,8 @@ func (g *goFile) checkInt64(f field) {
 	}
 	switch {
 	case f.Vector:
-		g.line("for i, v := range %s {\nif !wire.SafeInt64(v) {", f.sentList("m."+f.GoName))
-		g.line("return &wire.Int64Error{Path: %s + strconv.Itoa(i) + \"]\", Value: v}\n}\n}", quote(f.JSON+"["))
+		g.line("for i, v := range m.%s {\nif !wire.SafeInt64(%s) {", f.GoName, f.cast("v"))
+		g.line("return &wire.Int64Error{Path: %s + strconv.Itoa(i) + \"]\", Value: %s}\n}\n}", quote(f.JSON+"["), f.cast("v"))
 	case f.absent() && !f.byZero():
 		g.line("if v := m.%s; v != nil && !wire.SafeInt64(%s) {", f.GoName, f.cast("*v"))
 		g.line("return &wire.Int64Error{Path: %s, Value: %s}\n}", quote(f.JSON), f.cast("*v"))
@@ -117,12 +117,12 @@ func (g *goFile) checkTable(f field) {
 // checkInt64Inside checks an int64, or an array of them, in a table of nova's own.
 func (g *goFile) checkInt64Inside(f field) {
 	if f.Vector {
-		g.line("for i, v := range %s {\nif !wire.SafeInt64(v) {", f.sentList("m."+f.GoName))
-		g.line("return &wire.Int64Error{Path: wire.JoinIndex(\"\", i, \"\"), Value: v}\n}\n}")
+		g.line("for i, v := range m.%s {\nif !wire.SafeInt64(%s) {", f.GoName, f.cast("v"))
+		g.line("return &wire.Int64Error{Path: wire.JoinIndex(\"\", i, \"\"), Value: %s}\n}\n}", f.cast("v"))
 		return
 	}
 	value := "m." + f.GoName
-	if f.absent() {
+	if f.absent() && !f.byZero() {
 		g.line("if v := %s; v != nil && !wire.SafeInt64(*v) {\nreturn &wire.Int64Error{Value: *v}\n}", value)
 		return
 	}

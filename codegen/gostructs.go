@@ -274,14 +274,14 @@ func (g *goFile) walkLiteral(f field) {
 // literalEnum writes the numbers of an enum that Go holds as strings.
 func (g *goFile) literalEnum(e *schema.Enum) {
 	typ := g.typeOf(e.Pos)
-	g.line("\n// find%s returns the number of a literal, also of unknown:7 that an older reader shows.", e.Name)
+	g.line("\n// The number of a literal of %s, also of unknown:7, as a number is read that the schema does not have.", e.Name)
 	g.line("func find%s(v %s) (int32, bool) {\nswitch v {", e.Name, typ)
 	for _, v := range e.Values {
 		g.line("case %s:\nreturn %d, true", quote(v.Literal), v.Number)
 	}
 	g.line("}\nreturn wire.UnknownLiteral(string(v))\n}\n")
 	g.line("func number%s(v %s) int32 {\nn, _ := find%s(v)\nreturn n\n}\n", e.Name, typ, e.Name)
-	g.line("// literal%s returns the literal of a number, or unknown:n when the schema has none.", e.Name)
+	g.line("// The literal of a number of %s, or unknown:n when the schema has none.", e.Name)
 	g.line("func literal%s(n int32) %s {\nswitch n {", e.Name, typ)
 	for _, v := range e.Values {
 		g.line("case %d:\nreturn %s", v.Number, quote(v.Literal))

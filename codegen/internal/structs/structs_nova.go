@@ -297,7 +297,7 @@ var DrawingEvent = nova.NewEvent[Drawing](Schema, "drawing")
 // FindOrdersCall is call findOrders.
 var FindOrdersCall = nova.NewCall[Find, Found](Schema, "findOrders")
 
-// findSide returns the number of a literal, also of unknown:7 that an older reader shows.
+// The number of a literal of Side, also of unknown:7, as a number is read that the schema does not have.
 func novaFindSide(v Side) (int32, bool) {
 	switch v {
 	case "sell":
@@ -313,7 +313,7 @@ func novaNumberSide(v Side) int32 {
 	return n
 }
 
-// literalSide returns the literal of a number, or unknown:n when the schema has none.
+// The literal of a number of Side, or unknown:n when the schema has none.
 func novaLiteralSide(n int32) Side {
 	switch n {
 	case 0:
@@ -332,7 +332,7 @@ func novaValidSide(v Side) bool {
 	return false
 }
 
-// findCurrency returns the number of a literal, also of unknown:7 that an older reader shows.
+// The number of a literal of Currency, also of unknown:7, as a number is read that the schema does not have.
 func novaFindCurrency(v money.Currency) (int32, bool) {
 	switch v {
 	case "EUR":
@@ -348,7 +348,7 @@ func novaNumberCurrency(v money.Currency) int32 {
 	return n
 }
 
-// literalCurrency returns the literal of a number, or unknown:n when the schema has none.
+// The literal of a number of Currency, or unknown:n when the schema has none.
 func novaLiteralCurrency(n int32) money.Currency {
 	switch n {
 	case 0:
@@ -1079,9 +1079,9 @@ func novaWalkLists(w *wire.Walk, m *Lists) {
 }
 
 func novaCheckLists(m *Lists) *wire.Int64Error {
-	for i, v := range wire.Convert(m.Ints, func(v int) int64 { return int64(v) }) {
-		if !wire.SafeInt64(v) {
-			return &wire.Int64Error{Path: "ints[" + strconv.Itoa(i) + "]", Value: v}
+	for i, v := range m.Ints {
+		if !wire.SafeInt64(int64(v)) {
+			return &wire.Int64Error{Path: "ints[" + strconv.Itoa(i) + "]", Value: int64(v)}
 		}
 	}
 	for i, v := range m.Wides {
@@ -1089,9 +1089,9 @@ func novaCheckLists(m *Lists) *wire.Int64Error {
 			return &wire.Int64Error{Path: "wides[" + strconv.Itoa(i) + "]", Value: v}
 		}
 	}
-	for i, v := range wire.Convert(m.Times, func(v time.Time) int64 { return v.UnixMilli() }) {
-		if !wire.SafeInt64(v) {
-			return &wire.Int64Error{Path: "times[" + strconv.Itoa(i) + "]", Value: v}
+	for i, v := range m.Times {
+		if !wire.SafeInt64(v.UnixMilli()) {
+			return &wire.Int64Error{Path: "times[" + strconv.Itoa(i) + "]", Value: v.UnixMilli()}
 		}
 	}
 	for i := range m.Sums {
@@ -1225,9 +1225,9 @@ func novaReadListsCubeRowRow(r *wire.Reader, t wire.TableRef, m *novaWrapListsCu
 }
 
 func novaCheckListsCubeRowRow(m *novaWrapListsCubeRowRow) *wire.Int64Error {
-	for i, v := range wire.Convert(m.Items, func(v int) int64 { return int64(v) }) {
-		if !wire.SafeInt64(v) {
-			return &wire.Int64Error{Path: wire.JoinIndex("", i, ""), Value: v}
+	for i, v := range m.Items {
+		if !wire.SafeInt64(int64(v)) {
+			return &wire.Int64Error{Path: wire.JoinIndex("", i, ""), Value: int64(v)}
 		}
 	}
 	return nil
