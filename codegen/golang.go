@@ -31,6 +31,10 @@ func (in *input) goSource(bare bool) ([]byte, error) {
 	body := &goFile{input: in, bare: bare, patterns: map[string]int{}}
 	body.line("// Generated code and runtime are of one generation, or this does not compile.")
 	body.line("const _ = wire.GeneratedV1")
+	if in.structs != nil && in.structs.Ints {
+		body.line("\n// The structs have ints, which hold 64 bits or this does not compile.")
+		body.line("const _ int = math.MaxInt64")
+	}
 	body.schema()
 	body.descriptors()
 	for _, e := range in.model.Enums {

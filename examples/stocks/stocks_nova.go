@@ -14,6 +14,9 @@ import (
 // Generated code and runtime are of one generation, or this does not compile.
 const _ = wire.GeneratedV1
 
+// The structs have ints, which hold 64 bits or this does not compile.
+const _ int = math.MaxInt64
+
 // Schema is schema stocks as hubs, servers and clients take it.
 var Schema = nova.NewSchema(&wire.Layout{
 	Package:     "stocks",

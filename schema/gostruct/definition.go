@@ -13,6 +13,7 @@ import (
 type definition struct {
 	name  string
 	named *types.Named
+	at    schema.Pos // where it was first referred to
 }
 
 // reference returns the JSON pointer of a type's definition.
@@ -36,9 +37,9 @@ func (p *pkg) reference(named *types.Named, at schema.Pos) (string, bool) {
 		return "", false
 	}
 	p.defined[name] = obj
-	p.queue = append(p.queue, definition{name, named})
+	p.queue = append(p.queue, definition{name, named, at})
 	pointer := under("/$defs", name)
-	p.Places[pointer] = p.pos(obj.Pos())
+	p.Places[pointer] = p.own(obj, at)
 	p.Types[pointer] = Type{p.typeName(named)}
 	return ref, true
 }
@@ -52,14 +53,14 @@ func (p *pkg) definition(d definition) object {
 	pointer := under("/$defs", d.name)
 	switch u := d.named.Underlying().(type) {
 	case *types.Struct:
-		return append(body, p.structure(d.named, u, pointer)...)
+		return append(body, p.structure(d, u, pointer)...)
 	case *types.Interface:
 		return append(body, p.union(d.named)...)
 	}
 	var literals []any
 	for i, c := range constants(d.named) {
 		literals = append(literals, constant.StringVal(c.Val()))
-		p.Places[under(pointer, "enum", fmt.Sprint(i))] = p.pos(c.Pos())
+		p.Places[under(pointer, "enum", fmt.Sprint(i))] = p.own(c, d.at)
 	}
 	return append(body, pair{"enum", literals})
 }

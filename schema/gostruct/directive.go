@@ -172,6 +172,10 @@ func (p *pkg) unionDirective(at schema.Pos, words []string, target types.Object)
 		p.fail(at, "//nova:union without a tag and members", form)
 		return
 	}
+	if _, ok := target.Type().Underlying().(*types.Interface); !ok {
+		p.fail(at, fmt.Sprintf("//nova:union above %s, which is no interface", target.Name()), fmt.Sprintf("write type %s interface{ NovaUnion() }", target.Name()))
+		return
+	}
 	u := union{tag: words[0]}
 	for _, w := range words[1:] {
 		value, name, ok := strings.Cut(w, "=")

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -49,45 +49,95 @@ type pkg struct {
 	names   map[string]bool
 }
 
-// Read reads the package in a directory. Type errors in it are no obstacle, as
-// long as the marked types are whole: code may use what is not generated yet.
-// Errors of what is written there come as schema.Errors, all of one run.
+// Read reads the package in a directory. Its functions are not looked at: code may
+// use what is not generated yet. Of what it imports only the packages are loaded
+// that its types and constants name. Errors of what is written there come as
+// schema.Errors, all of one run.
 func Read(ctx context.Context, dir string) (*Source, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	overlay, err := hideGenerated(absolute)
+	hidden, err := hideGenerated(absolute)
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := packages.Load(&packages.Config{Context: ctx, Dir: absolute, Overlay: overlay,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo}, ".")
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("the go command is not installed; it is needed to read Go structs")
-	case err != nil:
-		return nil, fmt.Errorf("load the package in %s: %w", dir, err)
-	case len(loaded) != 1:
-		return nil, fmt.Errorf("load the package in %s: %d packages instead of one", dir, len(loaded))
-	}
-	p := &pkg{dir: dir, absolute: absolute, fset: loaded[0].Fset, types: loaded[0].Types, info: loaded[0].TypesInfo,
+	fset := token.NewFileSet()
+	p := &pkg{dir: dir, absolute: absolute, fset: fset,
 		unions: map[types.Object]union{}, defined: map[string]types.Object{}, specs: map[types.Object]typeSpec{}, fields: map[types.Object]*ast.Field{}, names: map[string]bool{},
-		Source: Source{Name: loaded[0].Name, Places: map[string]schema.Pos{}, Types: map[string]Type{}, Values: map[string]Value{},
+		Source: Source{Places: map[string]schema.Pos{}, Types: map[string]Type{}, Values: map[string]Value{},
 			Declared: map[string]schema.Pos{}, Methods: map[string]schema.Pos{}, Imports: map[string]string{}}}
-	if err := p.broken(loaded[0]); err != nil {
+	listed, err := p.load(ctx, hidden, packages.NeedName|packages.NeedFiles, ".")
+	switch {
+	case err != nil:
 		return nil, err
+	case len(listed) != 1:
+		return nil, fmt.Errorf("load the package in %s: %d packages instead of one", dir, len(listed))
 	}
-	for _, file := range loaded[0].Syntax {
-		if _, hidden := overlay[p.fset.Position(file.Pos()).Filename]; !hidden {
-			p.files = append(p.files, file)
-		}
+	p.parse(listed[0], hidden)
+	if len(p.problems) > 0 {
+		return nil, p.problems.Sorted()
 	}
 	if len(p.files) == 0 {
 		return nil, fmt.Errorf("%s has no Go files to read structs from", dir)
 	}
+	p.Name = p.files[0].Name.Name
+	for path := range hidden {
+		if filepath.Base(path) != p.Name+"_nova.go" {
+			return nil, fmt.Errorf("%s was generated for something else, and would stand beside %s_nova.go; remove it, or give the structs a package of their own", p.short(path), p.Name)
+		}
+	}
+	if err := p.check(ctx, listed[0].PkgPath, hidden); err != nil {
+		return nil, err
+	}
 	p.index()
 	return p.build()
+}
+
+// load asks the go command about packages.
+func (p *pkg) load(ctx context.Context, overlay map[string][]byte, mode packages.LoadMode, patterns ...string) ([]*packages.Package, error) {
+	list, err := packages.Load(&packages.Config{Context: ctx, Dir: p.absolute, Overlay: overlay, Fset: p.fset, Mode: mode}, patterns...)
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, errors.New("the go command is not installed; it is needed to read Go structs")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the package in %s: %w", p.dir, err)
+	}
+	return list, nil
+}
+
+// parse reads the files of the package that nova did not write.
+func (p *pkg) parse(listed *packages.Package, hidden map[string][]byte) {
+	for _, name := range listed.GoFiles {
+		if _, ours := hidden[name]; ours {
+			continue
+		}
+		file, err := parser.ParseFile(p.fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		var list scanner.ErrorList
+		switch {
+		case errors.As(err, &list):
+			for _, e := range list {
+				p.fail(schema.Pos{File: p.short(e.Pos.Filename), Line: e.Pos.Line, Column: e.Pos.Column}, e.Msg, "correct the syntax")
+			}
+		case err != nil:
+			p.fail(schema.Pos{File: p.short(name), Line: 1, Column: 1}, err.Error(), "")
+		default:
+			p.files = append(p.files, file)
+		}
+	}
+	for _, file := range p.files {
+		for _, i := range file.Imports {
+			if i.Path.Value == `"C"` {
+				p.fail(p.pos(i.Pos()), "the package uses cgo, whose types nova does not read", "move the structs to a package of their own")
+			}
+		}
+	}
+	if len(p.files) > 0 || len(p.problems) > 0 {
+		return
+	}
+	for _, e := range listed.Errors {
+		p.fail(schema.Pos{File: p.dir, Line: 1, Column: 1}, strings.Join(strings.Fields(e.Msg), " "), "mend it: go vet tells more")
+	}
 }
 
 // hideGenerated returns contents without any declaration for the files that nova
@@ -124,43 +174,19 @@ func hideGenerated(dir string) (map[string][]byte, error) {
 	return overlay, nil
 }
 
-// broken reports what keeps a package from being read: bad syntax, imports that
-// are not there, C.
-func (p *pkg) broken(loaded *packages.Package) error {
-	for _, e := range loaded.Errors {
-		if e.Kind == packages.TypeError {
-			continue
-		}
-		at := schema.Pos{File: p.dir, Line: 1, Column: 1}
-		if parts := strings.Split(e.Pos, ":"); len(parts) >= 3 {
-			n := len(parts)
-			at.File = p.short(strings.Join(parts[:n-2], ":"))
-			at.Line, _ = strconv.Atoi(parts[n-2])
-			at.Column, _ = strconv.Atoi(parts[n-1])
-		}
-		p.fail(at, strings.Join(strings.Fields(e.Msg), " "), "mend it: the package must be readable")
-	}
-	for _, name := range loaded.GoFiles {
-		file, err := parser.ParseFile(p.fset, name, nil, parser.ImportsOnly)
-		if err != nil {
-			continue // told above
-		}
-		for _, i := range file.Imports {
-			if i.Path.Value == `"C"` {
-				p.fail(p.pos(i.Pos()), "the package uses cgo, whose types nova does not read", "move the structs to a package of their own")
-			}
-		}
-	}
-	if len(p.problems) > 0 {
-		return p.problems.Sorted()
-	}
-	return nil
-}
-
 // pos returns a place in Go, with the file as the user named its directory.
 func (p *pkg) pos(at token.Pos) schema.Pos {
 	place := p.fset.Position(at)
 	return schema.Pos{File: p.short(place.Filename), Line: place.Line, Column: place.Column}
+}
+
+// own is where something is declared, or what of the package refers to it when it
+// is another's.
+func (p *pkg) own(obj types.Object, user schema.Pos) schema.Pos {
+	if obj.Pkg() == p.types {
+		return p.pos(obj.Pos())
+	}
+	return user
 }
 
 func (p *pkg) short(file string) string {

@@ -25,6 +25,8 @@ type Source struct {
 	Declared map[string]schema.Pos
 	// Methods are the methods that are written by hand, as Type.Method.
 	Methods map[string]schema.Pos
+	// Ints tells that the structs have an int somewhere, which must hold an int64.
+	Ints bool
 	// Imports are the packages that the types of Values need: path → name in code.
 	Imports map[string]string
 }

@@ -18,10 +18,10 @@ type property struct {
 }
 
 // structure returns the keywords of a struct.
-func (p *pkg) structure(named *types.Named, st *types.Struct, pointer string) object {
-	name := named.Obj().Name()
+func (p *pkg) structure(d definition, st *types.Struct, pointer string) object {
+	name := d.named.Obj().Name()
 	var list []property
-	p.collect(&list, named, st, "", 0, map[*types.Struct]bool{})
+	p.collect(&list, d.named, st, property{at: d.at}, map[*types.Struct]bool{})
 	properties := object{}
 	required := []any{}
 	for i, f := range list {
@@ -48,7 +48,8 @@ func (p *pkg) structure(named *types.Named, st *types.Struct, pointer string) ob
 func (f property) absent(v Value) bool { return f.optional || v.Pointer && !f.nullable }
 
 // collect lists the fields in order, those of embedded structs in their place.
-func (p *pkg) collect(list *[]property, owner *types.Named, st *types.Struct, path string, depth int, open map[*types.Struct]bool) {
+// under is what embeds them: its path, depth and place.
+func (p *pkg) collect(list *[]property, owner *types.Named, st *types.Struct, under property, open map[*types.Struct]bool) {
 	if open[st] {
 		return
 	}
@@ -56,28 +57,32 @@ func (p *pkg) collect(list *[]property, owner *types.Named, st *types.Struct, pa
 	defer delete(open, st)
 	for i := range st.NumFields() {
 		f := st.Field(i)
-		at := p.pos(f.Pos())
+		at := p.own(f, under.at)
 		t := p.readTags(f, st.Tag(i), at)
 		if t.skip || f.Name() == "_" {
 			continue
 		}
 		if f.Embedded() && !t.given {
 			if inner, ok := p.embedded(f, at); ok {
-				p.collect(list, owner, inner, path+f.Name()+".", depth+1, open)
+				p.collect(list, owner, inner, property{path: under.path + f.Name() + ".", depth: under.depth + 1, at: at}, open)
 				continue
 			} else if inner == nil {
 				continue
 			}
 		}
 		if !f.Exported() {
-			p.fail(at, fmt.Sprintf("the field %s of %s is not exported", f.Name(), owner.Obj().Name()), "export it, or leave it out of the events with `json:\"-\"`")
+			fix := "export it, or leave it out of the events with `json:\"-\"`"
+			if f.Pkg() != p.types {
+				fix = "write the fields that are sent in a struct of your own"
+			}
+			p.fail(at, fmt.Sprintf("the field %s of %s is not exported", under.path+f.Name(), owner.Obj().Name()), fix)
 			continue
 		}
-		full := path + f.Name()
+		full := under.path + f.Name()
 		if obj, _, _ := types.LookupFieldOrMethod(owner, true, owner.Obj().Pkg(), f.Name()); obj == f {
 			full = f.Name() // promoted, also through a type that is not exported
 		}
-		*list = append(*list, property{t, f, full, depth, at})
+		*list = append(*list, property{t, f, full, under.depth, at})
 	}
 }
 

@@ -200,7 +200,7 @@ func (p *pkg) basic(u *types.Basic, v *Value, w where, tag *tags) (object, bool)
 	case types.Int, types.Int64:
 		body = object{{"type", "integer"}}
 		if kind == types.Int {
-			v.Cast = Convert
+			v.Cast, p.Ints = Convert, true
 		}
 		if tag.bigint {
 			body = append(body, pair{"x-nova", object{{"bigint", true}}})
