@@ -152,6 +152,7 @@ var committed = []codegen.Config{
 	{Schema: "examples/seismic/schema.json", GoDir: "examples/seismic", FBSDir: "examples/seismic"},
 	{Schema: "examples/stocks", FBSDir: "examples/stocks"},
 	{Schema: "codegen/internal/structs"},
+	{Schema: "codegen/internal/structs/corners"},
 }
 
 func TestCommittedCodeIsFresh(t *testing.T) {

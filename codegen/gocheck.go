@@ -135,11 +135,11 @@ func (g *goFile) checkTableInside(f field) {
 	name := f.target.Name
 	switch {
 	case f.Vector:
-		g.line("for i := range m.%s {\nif e := check%s(&m.%s[i]); e != nil {", f.GoName, name, f.GoName)
+		g.line("for i := range m.%s {\nif e := check%s(%s); e != nil {", f.GoName, name, f.element("m."+f.GoName))
 		g.line("e.Path = wire.JoinIndex(\"\", i, e.Path)\nreturn e\n}\n}")
 	case f.absent():
 		g.line("if m.%s != nil {\nif e := check%s(m.%s); e != nil {\nreturn e\n}\n}", f.GoName, name, f.GoName)
 	default:
-		g.line("if e := check%s(&m.%s); e != nil {\nreturn e\n}", name, f.GoName)
+		g.line("if e := check%s(%s); e != nil {\nreturn e\n}", name, f.pointer("m."+f.GoName))
 	}
 }

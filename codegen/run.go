@@ -81,7 +81,7 @@ func prepare(cfg Config) (Files, Dirs, Report, error) {
 	}
 	files, err := Generate(model, opts)
 	if err != nil {
-		return nil, nil, Report{}, err
+		return nil, nil, Report{}, excerpted(err)
 	}
 	files = append(files, File{lockTarget, LockName, schema.NewLock(model).Encode()})
 	return files, dirs, Report{Package: model.Package, Fingerprint: model.Fingerprint(),
@@ -161,11 +161,11 @@ func Read(path string, opts schema.Options) (*schema.Model, *gostruct.Source, er
 	if isDir(path) {
 		source, err := gostruct.Read(context.Background(), path)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, excerpted(err)
 		}
 		opts.Places = source.Places
 		model, err := schema.Read(path, source.Schema, opts)
-		return model, source, err
+		return model, source, excerpted(err)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -173,6 +173,24 @@ func Read(path string, opts schema.Options) (*schema.Model, *gostruct.Source, er
 	}
 	model, err := schema.Read(path, data, opts)
 	return model, nil, err
+}
+
+// excerpted shows the lines of Go that problems are about.
+func excerpted(err error) error {
+	var problems schema.Errors
+	if !errors.As(err, &problems) {
+		return err
+	}
+	done := map[string]bool{}
+	for _, p := range problems {
+		if file := p.Pos.File; filepath.Ext(file) == ".go" && !done[file] {
+			done[file] = true
+			if data, err := os.ReadFile(file); err == nil {
+				problems.Excerpted(file, data)
+			}
+		}
+	}
+	return err
 }
 
 // exportFirst tells how to make JSON of a TypeScript schema.

@@ -1894,7 +1894,6 @@ func novaWalkMapsSumsEntry(w *wire.Walk, m *novaWrapMapsSumsEntry) {
 
 func novaCheckMapsSumsEntry(m *novaWrapMapsSumsEntry) *wire.Int64Error {
 	if e := novaCheckAmount(&m.Value); e != nil {
-		e.Path = "value." + e.Path
 		return e
 	}
 	return nil
@@ -1942,7 +1941,6 @@ func novaWalkMapsHeldEntry(w *wire.Walk, m *novaWrapMapsHeldEntry) {
 
 func novaCheckMapsHeldEntry(m *novaWrapMapsHeldEntry) *wire.Int64Error {
 	if e := novaCheckAmount(m.Value); e != nil {
-		e.Path = "value." + e.Path
 		return e
 	}
 	return nil

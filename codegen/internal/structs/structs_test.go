@@ -11,6 +11,7 @@ import (
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/codegen/internal/structs"
+	"github.com/ignex/nova/codegen/internal/structs/corners"
 	"github.com/ignex/nova/codegen/internal/structs/money"
 	"github.com/ignex/nova/wire"
 )
@@ -187,5 +188,18 @@ func TestEncodingDoesNotAllocate(t *testing.T) {
 	buffer := make([]byte, 0, 1024)
 	if n := testing.AllocsPerRun(100, func() { _, _ = q.AppendNova(buffer) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// What is written by hand stays, and what is not sent is not touched.
+func TestHandWrittenValidate(t *testing.T) {
+	var m corners.Map
+	m.Name, m.Base.Name = "near", "far"
+	if err := m.Validate(); err != nil {
+		t.Error(err)
+	}
+	out := corners.Map{Lock: make(chan int)}
+	if err := out.UnmarshalNova(encode(t, &m)); err != nil || out.Name != "near" || out.Base.Name != "" || out.Lock == nil {
+		t.Error(err, out)
 	}
 }
