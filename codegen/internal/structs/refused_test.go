@@ -87,4 +87,11 @@ func TestFirstGeneration(t *testing.T) {
 			t.Fatal(report, err)
 		}
 	}
+	// What was generated from something else would stand beside the new file.
+	if err := os.Rename(filepath.Join(dir, "before_nova.go"), filepath.Join(dir, "other_nova.go")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := codegen.Run(codegen.Config{Schema: dir}); err == nil || !strings.Contains(err.Error(), "other_nova.go was generated for something else") {
+		t.Error(err)
+	}
 }
