@@ -4,10 +4,12 @@
 package codegen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/ignex/nova/schema"
+	"github.com/ignex/nova/schema/gostruct"
 	"github.com/ignex/nova/wire"
 )
 
@@ -37,6 +39,9 @@ type Options struct {
 	TSCompact bool
 	// Runtime is the module that the TypeScript output imports; default DefaultRuntime.
 	Runtime string
+	// Structs are the Go structs that the model was made of. The Go output is then
+	// codecs for them, in their own package, instead of types. Default: none.
+	Structs *gostruct.Source
 }
 
 func (o Options) wants(t Target) bool {
@@ -52,7 +57,7 @@ func (o Options) wants(t Target) bool {
 // code: values nested deeper than any reader accepts, or a model that
 // contradicts itself.
 func Generate(m *schema.Model, opts Options) (Files, error) {
-	in, err := newInput(m)
+	in, err := newInput(m, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +66,11 @@ func Generate(m *schema.Model, opts Options) (Files, error) {
 	}
 	var files Files
 	if opts.wants(Go) {
-		src, err := in.goSource(opts.GoBare)
+		file, err := goOutput(m, in, opts)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{Go, m.Package + "_nova.go", src})
+		files = append(files, file)
 	}
 	if opts.wants(TypeScript) {
 		files = append(files, File{TypeScript, "index.ts", in.tsSource(opts.Runtime, opts.TSCompact)})
@@ -79,6 +84,20 @@ func Generate(m *schema.Model, opts Options) (Files, error) {
 	return files, nil
 }
 
+// goOutput makes the Go file: types with their codecs, or codecs alone.
+func goOutput(m *schema.Model, in *input, opts Options) (File, error) {
+	name := m.Package
+	if opts.Structs != nil {
+		name = opts.Structs.Name
+		var err error
+		if in, err = newInput(m, opts.Structs); err != nil {
+			return File{}, err
+		}
+	}
+	src, err := in.goSource(opts.GoBare)
+	return File{Go, name + "_nova.go", src}, err
+}
+
 // input is a model together with where its bytes stand and who uses what.
 type input struct {
 	model  *schema.Model
@@ -87,11 +106,14 @@ type input struct {
 	unions []*union // as model.Unions
 	valid  bool     // the schema has constraints: Validate is written
 	byName map[*schema.Table]*table
+
+	structs *gostruct.Source // of the model, when Go has the types already
 }
 
 // union is one union of the model.
 type union struct {
 	*schema.Union
+	goName  string   // the interface in Go
 	members []*table // as Members
 	zero    int      // of members: what a missing required union reads as
 }
@@ -103,6 +125,7 @@ type table struct {
 	index  int
 	fields []field // those that have a property, by id
 
+	goName  string   // the Go type, when it is not generated
 	roots   []string // what it stands alone for: "the payload of event quote"
 	nested  bool     // written with a vtable of its own inside another table
 	element bool     // written as element of a vector that shares one vtable
@@ -121,6 +144,7 @@ type field struct {
 	target *table // of a struct field
 	union  *union // of a union field
 	owner  *table
+	held   *gostruct.Value // how Go holds it, when its type is not generated
 }
 
 // targets are the tables that the field holds.
@@ -147,7 +171,7 @@ func (t *table) purpose() string { return strings.Join(t.roots, ", ") }
 // absent reports whether the field can be missing.
 func (f field) absent() bool { return f.Presence.CanBeAbsent() }
 
-func newInput(m *schema.Model) (*input, error) {
+func newInput(m *schema.Model, structs *gostruct.Source) (*input, error) {
 	if m.Package == "main" {
 		return nil, fmt.Errorf("schema %s: a package called main is a program; name it after what its events are about", m.Package)
 	}
@@ -158,15 +182,18 @@ func newInput(m *schema.Model) (*input, error) {
 	if len(layout.Tables) != len(m.Tables) || len(layout.Enums) != len(m.Enums) {
 		return nil, fmt.Errorf("lay out schema %s: layout and model differ", m.Package)
 	}
-	in := &input{model: m, layout: layout, byName: map[*schema.Table]*table{}}
+	in := &input{model: m, layout: layout, byName: map[*schema.Table]*table{}, structs: structs}
 	for i, t := range m.Tables {
 		nt := &table{Table: t, wire: &layout.Tables[i], index: i}
+		if t.Shape == schema.Plain {
+			nt.goName = in.typeOf(t.Pos)
+		}
 		in.tables = append(in.tables, nt)
 		in.byName[t] = nt
 	}
 	byUnion := map[*schema.Union]*union{}
 	for i, u := range m.Unions {
-		nu := &union{Union: u, zero: layout.Unions[i].Zero()}
+		nu := &union{Union: u, goName: cmp.Or(in.typeOf(u.Pos), u.Name), zero: layout.Unions[i].Zero()}
 		for _, member := range u.Members {
 			t := in.byName[member.Table]
 			t.nested, t.member = true, true
@@ -200,7 +227,7 @@ func (in *input) connect(t *table, unions map[*schema.Union]*union) {
 		if f.Deprecated || f.Kind == wire.UnionType {
 			continue
 		}
-		nf := field{Field: f, wire: &t.wire.Fields[j], owner: t}
+		nf := in.bind(field{Field: f, wire: &t.wire.Fields[j], owner: t})
 		if f.Kind == wire.Union {
 			nf.union = unions[f.Union]
 		}

@@ -150,6 +150,9 @@ var committed = []codegen.Config{
 	{Schema: "wire/control/schema.json", GoDir: "wire/control", FBSDir: "wire/control", TSDir: "clients/typescript/src/control", Runtime: "../wire/index.js", Control: true},
 	{Schema: "market/schema.json", GoDir: "market", FBSDir: "market", TSDir: "cmd/nova/page/src/market"},
 	{Schema: "examples/seismic/schema.json", GoDir: "examples/seismic", FBSDir: "examples/seismic"},
+	{Schema: "examples/stocks", FBSDir: "examples/stocks"},
+	{Schema: "codegen/internal/structs"},
+	{Schema: "codegen/internal/structs/corners"},
 }
 
 func TestCommittedCodeIsFresh(t *testing.T) {

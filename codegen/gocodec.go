@@ -67,11 +67,11 @@ func (g *goFile) rootMethods(t *table) {
 	if t.walk {
 		g.line("\n// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig, or with a")
 		g.line("// *wire.EncodeError for a union without a value and for more than 64 objects inside each other.")
-		g.line("func (m *%s) AppendNova(dst []byte) ([]byte, error) {", t.Name)
+		g.line("func (m *%s) AppendNova(dst []byte) ([]byte, error) {", t.goStruct())
 		g.line("if err := m.walk(); err != nil {\nreturn dst, err\n}\nbase := len(dst)")
 	} else {
 		g.line("\n// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.")
-		g.line("func (m *%s) AppendNova(dst []byte) ([]byte, error) {\nbase := len(dst)", t.Name)
+		g.line("func (m *%s) AppendNova(dst []byte) ([]byte, error) {\nbase := len(dst)", t.goStruct())
 	}
 	g.line("b := append(dst, root%s...)", t.Name)
 	g.line("return wire.Finish(fill%s(b, base, base+%d, m), base)\n}", t.Name, t.rootAt())
@@ -82,7 +82,7 @@ func (g *goFile) rootMethods(t *table) {
 		}
 	}
 	g.line("\n// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.")
-	g.line("func (m *%s) UnmarshalNova(payload []byte) error {\nvar r wire.Reader", t.Name)
+	g.line("func (m *%s) UnmarshalNova(payload []byte) error {\nvar r wire.Reader", t.goStruct())
 	g.line("if t := r.Root(payload); !r.Failed() {\nread%s(&r, t, m)\n}\nreturn r.Err()\n}", t.Name)
 }
 
@@ -142,7 +142,7 @@ func (g *goFile) orAbsent(t *table, f field, write func()) {
 		write()
 		return
 	}
-	g.line("if m.%s != nil {", f.GoName)
+	g.line("if %s {", f.there("m."+f.GoName))
 	write()
 	if f.union != nil { // its type, and the value right behind it
 		g.line("} else {\nbinary.LittleEndian.PutUint32(b[t-%d:], 0)\n}", len(t.wire.VTable())-4-2*(f.ID-1))
@@ -152,10 +152,7 @@ func (g *goFile) orAbsent(t *table, f field, write func()) {
 }
 
 func (g *goFile) fillScalar(t *table, f field) {
-	value := "m." + f.GoName
-	if f.absent() {
-		value = "*" + value
-	}
+	value := f.sent("m." + f.GoName)
 	at := f.wire.Offset()
 	g.orAbsent(t, f, func() {
 		switch f.Kind {
@@ -190,18 +187,14 @@ func (g *goFile) fillChild(t *table, f field) {
 		case f.union != nil:
 			g.fillUnion(t, f, value, slot)
 		case f.target != nil:
-			pointer := value
-			switch {
-			case f.wraps():
-				pointer = wrapped(f.target, value)
-			case !f.absent():
-				pointer = "&" + value
-			}
+			pointer := f.pointer(value)
 			g.line("b, c = wire.AppendTable(b, base, %s, table%s, %d, %d)", slot, f.target.Name, len(f.target.wire.VTable()), f.target.wire.Align())
 			g.line("b = fill%s(b, base, c, %s)", f.target.Name, pointer)
 		default:
-			if f.absent() && !f.Vector && f.Kind == wire.String {
-				value = "*" + value
+			if f.Vector {
+				value = f.sentList(value)
+			} else if f.Kind != wire.Bytes {
+				value = f.sent(value)
 			}
 			g.line("b = wire.%s(b, base, %s, %s)", goAppender(f), slot, value)
 		}
@@ -235,10 +228,7 @@ func goAppender(f field) string {
 // one vtable; others bring their own.
 func (g *goFile) fillTables(f field, value, slot string) {
 	e := f.target
-	element := "&" + value + "[i]"
-	if f.wraps() {
-		element = wrapped(e, value+"[i]")
-	}
+	element := f.element(value)
 	g.line("b, at = wire.AppendVector(b, base, %s, len(%s), 4)", slot, value)
 	if e.wire.CanBeAbsent() {
 		g.line("for i := range %s {", value)
@@ -271,14 +261,14 @@ func (g *goFile) fillMap(f field, value, slot string) {
 	e := f.target
 	g.line("b, at = wire.AppendVector(b, base, %s, len(%s), 4)", slot, value)
 	g.sharedElements(e, value, fmt.Sprintf("i, k := range wire.SortedKeys(%s)", value),
-		fmt.Sprintf("&%s{Key: k, Value: %s[k]}", e.goStruct(), value))
+		fmt.Sprintf("&%s{Key: %s, Value: %s[k]}", e.goStruct(), f.key(), value))
 }
 
 // fillUnion writes the member that is there and its number.
 func (g *goFile) fillUnion(t *table, f field, value, slot string) {
 	g.line("switch v := %s.(type) {", value)
 	for i, m := range f.union.members {
-		g.line("case *%s:\nb[t+%d] = %d", m.Name, t.wire.Fields[f.ID-1].Offset(), f.union.Members[i].Number)
+		g.line("case *%s:\nb[t+%d] = %d", m.goStruct(), t.wire.Fields[f.ID-1].Offset(), f.union.Members[i].Number)
 		g.line("b, c = wire.AppendTable(b, base, %s, table%s, %d, %d)", slot, m.Name, len(m.wire.VTable()), m.wire.Align())
 		g.line("b = fill%s(b, base, c, v)", m.Name)
 	}

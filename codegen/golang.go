@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,6 +31,10 @@ func (in *input) goSource(bare bool) ([]byte, error) {
 	body := &goFile{input: in, bare: bare, patterns: map[string]int{}}
 	body.line("// Generated code and runtime are of one generation, or this does not compile.")
 	body.line("const _ = wire.GeneratedV1")
+	if in.structs != nil && in.structs.Ints {
+		body.line("\n// The structs have ints, which hold 64 bits or this does not compile.")
+		body.line("const _ int = math.MaxInt64")
+	}
 	body.schema()
 	body.descriptors()
 	for _, e := range in.model.Enums {
@@ -47,26 +52,72 @@ func (in *input) goSource(bare bool) ([]byte, error) {
 	}
 	head := &goFile{input: in, bare: bare}
 	head.line("%s\n", header)
-	head.comment("", fmt.Sprintf("Package %s holds the types of schema %s with their codecs.", in.model.Package, in.model.Package), in.model.Doc)
-	head.line("package %s\n\nimport (", in.model.Package)
+	name := in.model.Package
+	if in.structs == nil {
+		head.comment("", fmt.Sprintf("Package %s holds the types of schema %s with their codecs.", name, name), in.model.Doc)
+	} else {
+		name = in.structs.Name
+	}
+	head.line("package %s\n\nimport (", name)
 	used, err := selectors(body.Bytes())
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range goImports {
-		if p == "" {
-			head.line("")
-		} else if used[path.Base(p)] {
-			head.line("%q", p)
-		}
-	}
+	head.imports(used)
 	head.line(")\n")
 	head.Write(body.Bytes())
-	src, err := format.Source(head.Bytes())
-	if err != nil {
+	src := head.Bytes()
+	if in.structs != nil {
+		if src, err = private(src); err != nil {
+			return nil, err
+		}
+	}
+	if src, err = format.Source(src); err != nil {
 		return nil, fmt.Errorf("format generated Go: %w", err)
 	}
-	return src, nil
+	if in.structs != nil {
+		err = in.collisions(src)
+	}
+	return src, err
+}
+
+// imports writes what the code uses: the standard library, then the rest.
+func (g *goFile) imports(used map[string]bool) {
+	lines := [2][]string{}
+	for i, p := range goImports {
+		if p != "" && used[path.Base(p)] {
+			lines[i/6] = append(lines[i/6], strconv.Quote(p))
+		}
+	}
+	if g.structs != nil {
+		for p, name := range g.structs.Imports {
+			if !used[name] {
+				continue
+			}
+			line := strconv.Quote(p)
+			if name != path.Base(p) {
+				line = name + " " + line
+			}
+			group := 0
+			if first, _, _ := strings.Cut(p, "/"); strings.Contains(first, ".") {
+				group = 1
+			}
+			lines[group] = append(lines[group], line)
+		}
+		for _, list := range lines {
+			slices.SortFunc(list, func(a, b string) int {
+				return strings.Compare(a[strings.IndexByte(a, '"'):], b[strings.IndexByte(b, '"'):])
+			})
+		}
+	}
+	for i, list := range lines {
+		if i > 0 {
+			g.line("")
+		}
+		for _, l := range list {
+			g.line("%s", l)
+		}
+	}
 }
 
 // selectors returns the package names that code without imports refers to.

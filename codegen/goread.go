@@ -55,13 +55,13 @@ func (g *goFile) readRow(t *table) bool {
 		at := f.wire.Offset()
 		switch f.Kind {
 		case wire.Bool:
-			g.line("m.%s = p[%d] != 0", f.GoName, at)
+			g.line("m.%s = %s", f.GoName, f.received(fmt.Sprintf("p[%d] != 0", at)))
 		case wire.Int64:
-			g.line("m.%s = int64(binary.LittleEndian.Uint64(p[%d:]))", f.GoName, at)
+			g.line("m.%s = %s", f.GoName, f.received(fmt.Sprintf("int64(binary.LittleEndian.Uint64(p[%d:]))", at)))
 		case wire.Float64:
-			g.line("m.%s = math.Float64frombits(binary.LittleEndian.Uint64(p[%d:]))", f.GoName, at)
+			g.line("m.%s = %s", f.GoName, f.received(fmt.Sprintf("math.Float64frombits(binary.LittleEndian.Uint64(p[%d:]))", at)))
 		case wire.Enum:
-			g.line("m.%s = %s(binary.LittleEndian.Uint32(p[%d:]))", f.GoName, f.Enum.Name, at)
+			g.line("m.%s = %s", f.GoName, f.received(fmt.Sprintf("%s(binary.LittleEndian.Uint32(p[%d:]))", f.enumType(), at)))
 		case wire.Int8, wire.Uint8:
 			g.line("m.%s = %s(p[%d])", f.GoName, goElem(f), at)
 		case wire.Int16, wire.Uint16:
@@ -69,9 +69,9 @@ func (g *goFile) readRow(t *table) bool {
 		case wire.Int32, wire.Uint32:
 			g.line("m.%s = %s(binary.LittleEndian.Uint32(p[%d:]))", f.GoName, goElem(f), at)
 		case wire.Uint64:
-			g.line("m.%s = binary.LittleEndian.Uint64(p[%d:])", f.GoName, at)
+			g.line("m.%s = %s", f.GoName, f.received(fmt.Sprintf("binary.LittleEndian.Uint64(p[%d:])", at)))
 		case wire.Float32:
-			g.line("m.%s = math.Float32frombits(binary.LittleEndian.Uint32(p[%d:]))", f.GoName, at)
+			g.line("m.%s = %s", f.GoName, f.received(fmt.Sprintf("math.Float32frombits(binary.LittleEndian.Uint32(p[%d:]))", at)))
 		}
 	}
 	g.line("}")
@@ -83,15 +83,25 @@ func (g *goFile) readValue(f field) {
 	args := fmt.Sprintf("t, %d, %s", f.ID, quote(f.JSON))
 	call := fmt.Sprintf("r.%s(%s)", goReader(f), args)
 	if f.Kind == wire.Enum {
-		call = fmt.Sprintf("%s(r.Enum(%s))", f.Enum.Name, args)
+		call = fmt.Sprintf("%s(r.Enum(%s))", f.enumType(), args)
 		if f.Vector {
-			call = fmt.Sprintf("wire.Enums[%s](r, %s)", f.Enum.Name, args)
+			call = fmt.Sprintf("wire.Enums[%s](r, %s)", f.enumType(), args)
 		}
 	}
 	if isNarrow(f.Kind) {
-		call = fmt.Sprintf("wire.Number%s[%s](r, %s)", plural(f), goElem(f), args)
+		call = fmt.Sprintf("wire.Number%s[%s](r, %s)", plural(f), goNumber(f.Kind), args)
 	}
 	list := f.Vector || f.Kind == wire.Bytes
+	switch {
+	case f.Vector:
+		call = f.receivedList(call)
+	case f.Kind != wire.Bytes:
+		call = f.received(call)
+	}
+	if f.held != nil && f.held.ByZero {
+		g.readByZero(f, call)
+		return
+	}
 	if f.absent() && !list {
 		call = fmt.Sprintf("wire.Opt(r, t, %d, %s)", f.ID, call)
 	}
@@ -129,8 +139,8 @@ func (g *goFile) readTable(f field) {
 	switch {
 	case f.wraps():
 		g.line("var w %s\nread%s(r, c, &w)\nm.%s = w.%s", f.target.goStruct(), name, f.GoName, f.target.last().GoName)
-	case f.absent():
-		g.line("m.%s = new(%s)", f.GoName, name)
+	case f.absent() || f.byPointer():
+		g.line("m.%s = new(%s)", f.GoName, f.target.goStruct())
 		g.line("read%s(r, c, m.%s)", name, f.GoName)
 	default:
 		g.line("read%s(r, c, &m.%s)", name, f.GoName)
@@ -138,6 +148,9 @@ func (g *goFile) readTable(f field) {
 	g.line("r.Leave(%s)\n} else {", quote(f.JSON))
 	if f.absent() {
 		g.line("m.%s = nil\n}", f.GoName)
+	} else if g.structs != nil {
+		g.zeroField(f, "m")
+		g.line("}")
 	} else {
 		g.line("m.%s = %s\n}", f.GoName, g.zero(f.target))
 	}
@@ -174,10 +187,10 @@ func (g *goFile) readUnion(f field) {
 	if f.absent() {
 		g.line("case 0:\nm.%s = nil", f.GoName)
 	} else {
-		g.line("case 0:\nm.%s = &%s", f.GoName, g.zero(f.union.members[f.union.zero]))
+		g.line("case 0:\nm.%s = %s", f.GoName, g.zeroMember(f.union))
 	}
 	for i, t := range f.union.members {
-		g.line("case %d:\nv := new(%s)\nm.%s = v", f.union.Members[i].Number, t.Name, f.GoName)
+		g.line("case %d:\nv := new(%s)\nm.%s = v", f.union.Members[i].Number, t.goStruct(), f.GoName)
 		g.line("if c, ok := r.Member(at, %s); ok {\nread%s(r, c, v)\nr.Leave(%s)\n}", quote(f.JSON), t.Name, quote(f.JSON))
 	}
 	g.line("default:\nm.%s = wire.UnknownMember{ID: kind}\n}", f.GoName)
@@ -190,7 +203,7 @@ func (g *goFile) readMap(f field) {
 	g.line("for i := range n {")
 	g.line("c, ok := r.Elem(at, i, %s)\nif !ok {\nreturn\n}", quote(f.JSON))
 	g.line("var w %s\nread%s(r, c, &w)", f.target.goStruct(), f.target.Name)
-	g.line("m.%s[w.Key] = w.Value", f.GoName)
+	g.line("m.%s[%s] = w.Value", f.GoName, f.keyOf("w.Key"))
 	g.line("r.LeaveElem(%s, i)\nif r.Failed() {\nreturn\n}\n}", quote(f.JSON))
 	if f.absent() {
 		g.line("} else {\nm.%s = nil\n}", f.GoName)
@@ -208,7 +221,10 @@ func (g *goFile) readTables(f field) {
 	if f.wraps() {
 		g.line("var w %s\nread%s(r, c, &w)\nm.%s[i] = w.%s", f.target.goStruct(), name, f.GoName, f.target.last().GoName)
 	} else {
-		g.line("read%s(r, c, &m.%s[i])", name, f.GoName)
+		if f.held != nil && f.held.Held {
+			g.line("m.%s[i] = new(%s)", f.GoName, f.target.goStruct())
+		}
+		g.line("read%s(r, c, %s)", name, f.element("m."+f.GoName))
 	}
 	g.line("r.LeaveElem(%s, i)\nif r.Failed() {\nreturn\n}\n}", quote(f.JSON))
 	if f.absent() {

@@ -144,12 +144,12 @@ func (g *goFile) descriptors() {
 	for _, e := range g.model.Events {
 		g.line("")
 		g.comment("", fmt.Sprintf("%s is event %s%s.", e.GoName, e.Name, options(e)), e.Doc)
-		g.line("var %s = nova.NewEvent[%s](Schema, %s)", e.GoName, e.Table.Name, quote(e.Name))
+		g.line("var %s = nova.NewEvent[%s](Schema, %s)", e.GoName, g.byName[e.Table].goStruct(), quote(e.Name))
 	}
 	for _, c := range g.model.Calls {
 		g.line("")
 		g.comment("", fmt.Sprintf("%s is call %s.", c.GoName, c.Name), c.Doc)
-		g.line("var %s = nova.NewCall[%s, %s](Schema, %s)", c.GoName, c.Request.Name, c.Response.Name, quote(c.Name))
+		g.line("var %s = nova.NewCall[%s, %s](Schema, %s)", c.GoName, g.byName[c.Request].goStruct(), g.byName[c.Response].goStruct(), quote(c.Name))
 	}
 }
 

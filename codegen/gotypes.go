@@ -11,6 +11,9 @@ import (
 
 // goElem returns the Go type of one value of the field.
 func goElem(f field) string {
+	if f.held != nil && f.target == nil && f.union == nil {
+		return f.held.Single
+	}
 	switch f.Kind {
 	case wire.Bool:
 		return "bool"
@@ -26,9 +29,9 @@ func goElem(f field) string {
 		if f.wraps() {
 			return goType(f.target.last())
 		}
-		return f.Table.Name
+		return f.target.goStruct()
 	case wire.Union:
-		return f.Union.Name
+		return f.union.goName
 	case wire.String:
 		return "string"
 	}
@@ -55,7 +58,10 @@ func (f field) nilable() bool {
 // goStruct names the struct of a table; that of nova's own tables is private
 // unless one is a payload.
 func (t *table) goStruct() string {
-	if t.Shape == schema.Plain || len(t.roots) > 0 {
+	switch {
+	case t.goName != "":
+		return t.goName
+	case t.Shape == schema.Plain || len(t.roots) > 0:
 		return t.Name
 	}
 	return "wrap" + t.Name
@@ -64,6 +70,8 @@ func (t *table) goStruct() string {
 // goType returns the Go type of the field.
 func goType(f field) string {
 	switch {
+	case f.held != nil:
+		return f.held.Type
 	case f.Map:
 		return "map[string]" + goElem(f)
 	case f.Vector:
@@ -81,7 +89,7 @@ func (g *goFile) structType(t *table) {
 		purpose = "an object of the schema"
 	}
 	g.line("")
-	if name := t.goStruct(); name != t.Name {
+	if name := t.goStruct(); t.Shape != schema.Plain && len(t.roots) == 0 {
 		g.line("type %s struct {", name)
 		for _, f := range t.fields {
 			g.line("%s %s", f.GoName, goType(f))
@@ -89,21 +97,26 @@ func (g *goFile) structType(t *table) {
 		g.line("}")
 		return
 	}
-	g.comment("", t.Name+" is "+purpose+".", t.Doc)
-	g.line("type %s struct {", t.Name)
-	for _, f := range t.fields {
-		g.comment("", "", f.Doc)
-		g.line("%s %s%s", f.GoName, goType(f), jsonTag(f))
+	if t.goName == "" {
+		g.comment("", t.Name+" is "+purpose+".", t.Doc)
+		g.line("type %s struct {", t.Name)
+		for _, f := range t.fields {
+			g.comment("", "", f.Doc)
+			g.line("%s %s%s", f.GoName, goType(f), jsonTag(f))
+		}
+		g.line("}")
 	}
-	g.line("}")
-	if t.member {
-		g.line("\n// NovaUnion marks *%s as a member of unions.", t.Name)
-		g.line("func (*%s) NovaUnion() {}", t.Name)
+	if t.member && !g.written(t, "NovaUnion") {
+		g.line("\n// NovaUnion marks *%s as a member of unions.", t.goStruct())
+		g.line("func (*%s) NovaUnion() {}", t.goStruct())
 	}
 }
 
 // unionType writes the interface of a union.
 func (g *goFile) unionType(u *union) {
+	if g.structs != nil {
+		return
+	}
 	var names []string
 	for _, t := range u.members {
 		names = append(names, "*"+t.Name)
@@ -140,6 +153,10 @@ func jsonTag(f field) string {
 
 // enum writes the named type of an enum.
 func (g *goFile) enum(e *schema.Enum) {
+	if g.structs != nil {
+		g.literalEnum(e)
+		return
+	}
 	g.line("")
 	g.comment("", fmt.Sprintf("%s is one of the literals %s. Numbers that a newer schema added are kept.", e.Name, literals(e)), e.Doc)
 	g.line("type %s int32\n", e.Name)

@@ -14,7 +14,7 @@ import (
 // validation writes Validate of the payloads and the functions below.
 func (g *goFile) validation() {
 	for _, t := range g.tables {
-		if len(t.roots) > 0 {
+		if len(t.roots) > 0 && !g.written(t, "Validate") {
 			g.validateMethod(t)
 		}
 		if t.checked {
@@ -38,10 +38,10 @@ func (g *goFile) validation() {
 func (g *goFile) validateMethod(t *table) {
 	g.line("\n// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.")
 	if !t.checked {
-		g.line("func (m *%s) Validate() error { return nil }", t.Name)
+		g.line("func (m *%s) Validate() error { return nil }", t.goStruct())
 		return
 	}
-	g.line("func (m *%s) Validate() error {", t.Name)
+	g.line("func (m *%s) Validate() error {", t.goStruct())
 	if t.walk {
 		g.line("if err := m.walk(); err != nil {\nreturn err\n}")
 	}
@@ -75,7 +75,7 @@ func (g *goFile) validObject(t *table) {
 	g.line("n := %d", always)
 	for _, f := range t.fields {
 		if f.absent() && f.Presence != wire.Nullable {
-			g.line("if m.%s != nil {\nn++\n}", f.GoName)
+			g.line("if %s {\nn++\n}", f.there("m."+f.GoName))
 		}
 	}
 	for _, r := range t.Rules {
@@ -98,7 +98,7 @@ func (g *goFile) validField(f field, inside bool) {
 	}
 	value := "m." + f.GoName
 	if f.absent() {
-		g.line("if %s != nil {", value)
+		g.line("if %s {", f.there(value))
 	}
 	for _, r := range f.ListRules {
 		g.validList(f, r, value, under)
@@ -107,10 +107,7 @@ func (g *goFile) validField(f field, inside bool) {
 	case f.Map:
 		g.validMap(f, value, inside, under)
 	case f.Vector && f.target != nil && inside:
-		element := "&" + value + "[i]"
-		if f.wraps() {
-			element = wrapped(f.target, value+"[i]")
-		}
+		element := f.element(value)
 		g.line("for i := range %s {\nif e := valid%s(%s); e != nil {\nreturn e.UnderIndex(i)%s\n}\n}", value, f.target.Name, element, under)
 	case f.Vector && f.target == nil && len(f.conditions("v", g)) > 0:
 		g.line("for i, v := range %s {", value)
@@ -119,16 +116,10 @@ func (g *goFile) validField(f field, inside bool) {
 	case f.union != nil:
 		g.validUnion(f, value, under)
 	case f.target != nil && inside:
-		pointer := value
-		switch {
-		case f.wraps():
-			pointer = wrapped(f.target, value)
-		case !f.absent():
-			pointer = "&" + value
-		}
+		pointer := f.pointer(value)
 		g.line("if e := valid%s(%s); e != nil {\nreturn e%s\n}", f.target.Name, pointer, under)
 	case !f.Vector && f.target == nil:
-		if f.absent() && !f.nilable() {
+		if f.absent() && !f.nilable() && !f.byZero() {
 			value = "*" + value
 			if f.Kind == wire.Enum {
 				value = "(" + value + ")"
@@ -152,11 +143,11 @@ func (g *goFile) validMap(f field, value string, inside bool, under string) {
 	g.line("for _, k := range wire.SortedKeys(%s) {", value)
 	for _, r := range f.ListRules {
 		if r.Kind == schema.KeyPattern {
-			g.line("if !%s(k) {\nreturn wire.Invalid(%s).Under(k)%s\n}", g.pattern(r.RE2), quote(broken(r, f)), under)
+			g.line("if !%s(%s) {\nreturn wire.Invalid(%s).Under(%s)%s\n}", g.pattern(r.RE2), f.key(), quote(broken(r, f)), f.key(), under)
 		}
 	}
 	if inside {
-		g.line("if e := valid%s(&%s{Key: k, Value: %s[k]}); e != nil {\nreturn e.Under(k)%s\n}", f.target.Name, f.target.goStruct(), value, under)
+		g.line("if e := valid%s(&%s{Key: %s, Value: %s[k]}); e != nil {\nreturn e.Under(%s)%s\n}", f.target.Name, f.target.goStruct(), f.key(), value, f.key(), under)
 	}
 	g.line("}")
 }
@@ -164,7 +155,7 @@ func (g *goFile) validMap(f field, value string, inside bool, under string) {
 func (g *goFile) validUnion(f field, value, under string) {
 	g.line("switch v := %s.(type) {\ncase nil:", value)
 	for _, t := range f.union.members {
-		g.line("case *%s:", t.Name)
+		g.line("case *%s:", t.goStruct())
 		if t.checked {
 			g.line("if e := valid%s(v); e != nil {\nreturn e%s\n}", t.Name, under)
 		} else {
@@ -187,13 +178,10 @@ func (g *goFile) validList(f field, r schema.Rule, value, under string) {
 // unique compares values, or tables by their bytes.
 func unique(f field, value string) string {
 	if f.target == nil {
-		return "wire.Unique(" + value + ")"
+		return "wire.Unique(" + f.sentList(value) + ")"
 	}
 	t := f.target
-	element := "&" + value + "[i]"
-	if f.wraps() {
-		element = wrapped(t, value+"[i]")
-	}
+	element := f.element(value)
 	return fmt.Sprintf("wire.UniqueBytes(len(%s), func(i int) []byte {\nb, c := wire.AppendTable(make([]byte, 8, 64), 0, 4, table%s, %d, %d)\nreturn fill%s(b, 0, c, %s)\n})",
 		value, t.Name, len(t.wire.VTable()), t.wire.Align(), t.Name, element)
 }
@@ -210,8 +198,13 @@ type condition struct{ broken, message string }
 
 func (f field) conditions(v string, g *goFile) []condition {
 	var list []condition
+	if f.Kind != wire.Bytes && f.Kind != wire.Enum {
+		v = f.cast(v)
+	}
 	add := func(expression, message string) { list = append(list, condition{expression, message}) }
 	switch {
+	case f.Kind == wire.Enum && f.held != nil:
+		return append(list, condition{"!valid" + f.Enum.Name + "(" + v + ")", "must be one of " + literals(f.Enum)})
 	case f.Kind == wire.Enum:
 		add("!"+v+".Valid()", "must be one of "+literals(f.Enum))
 	case f.Kind == wire.Bool && f.Const != "":

@@ -20,6 +20,13 @@ func (in *input) measure() error {
 			return fmt.Errorf("%s: %s nests objects deeper than %d, which no reader accepts; flatten it", t.Pos, t.Name, wire.MaxDepth)
 		}
 	}
+	for _, t := range in.tables {
+		for _, f := range t.fields {
+			if f.mayBeNil() {
+				f.target.walk = true
+			}
+		}
+	}
 	// Below a circle depths are known of values only: all of it is walked.
 	var below func(t *table)
 	below = func(t *table) {
@@ -93,7 +100,7 @@ func combine(group []*table, circle bool) {
 		t.height = 1
 		for _, f := range t.fields {
 			int64s = int64s || f.Kind == wire.Int64 && !f.BigInt
-			walk = walk || f.union != nil
+			walk = walk || f.union != nil || f.literal() || f.mayBeNil()
 			for _, c := range f.targets() {
 				int64s, walk, circle = int64s || c.int64s, walk || c.walk, circle || c.circle
 				t.height = max(t.height, 1+c.height)

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ignex/nova/schema"
+	"github.com/ignex/nova/schema/gostruct"
 )
 
 // LockName is the file beside the schema that pins every number given out.
@@ -19,7 +21,8 @@ const lockTarget Target = "lock"
 
 // Config is one run of the generator, as the command line gives it.
 type Config struct {
-	// Schema is the path of the JSON Schema document.
+	// Schema is the path of the JSON Schema document, or the directory of a package
+	// of Go structs: the Go output then goes there, and GoDir stays "".
 	Schema string
 	// GoDir, TSDir and FBSDir receive the outputs; "" leaves one out, but not all.
 	GoDir, TSDir, FBSDir string
@@ -69,13 +72,16 @@ func prepare(cfg Config) (Files, Dirs, Report, error) {
 	if err != nil {
 		return nil, nil, Report{}, err
 	}
-	model, err := ReadSchema(cfg)
+	model, structs, err := read(cfg)
 	if err != nil {
 		return nil, nil, Report{}, err
 	}
+	if opts.Structs = structs; structs != nil && cfg.GoDir != "" {
+		return nil, nil, Report{}, errors.New("the Go output stands beside the structs it is for; leave out the directory for Go")
+	}
 	files, err := Generate(model, opts)
 	if err != nil {
-		return nil, nil, Report{}, err
+		return nil, nil, Report{}, excerpted(err)
 	}
 	files = append(files, File{lockTarget, LockName, schema.NewLock(model).Encode()})
 	return files, dirs, Report{Package: model.Package, Fingerprint: model.Fingerprint(),
@@ -84,7 +90,7 @@ func prepare(cfg Config) (Files, Dirs, Report, error) {
 
 // outputs returns where the outputs go and what to generate.
 func (cfg Config) outputs() (Dirs, Options, error) {
-	dirs := Dirs{lockTarget: filepath.Dir(cfg.Schema)}
+	dirs := Dirs{lockTarget: filepath.Dir(LockPath(cfg.Schema))}
 	opts := Options{GoBare: cfg.Control, TSCompact: cfg.Control, Runtime: cfg.Runtime}
 	for _, o := range []struct {
 		target Target
@@ -95,38 +101,96 @@ func (cfg Config) outputs() (Dirs, Options, error) {
 			opts.Targets = append(opts.Targets, o.target)
 		}
 	}
+	if isDir(cfg.Schema) && cfg.GoDir == "" {
+		dirs[Go] = cfg.Schema
+		opts.Targets = append(opts.Targets, Go)
+	}
 	switch {
 	case cfg.Schema == "":
-		return nil, opts, errors.New("no schema given: name a JSON Schema file")
+		return nil, opts, errors.New("no schema given: name a JSON Schema file, or the directory of a package of Go structs")
 	case len(opts.Targets) == 0:
 		return nil, opts, errors.New("no output given: name a directory for Go, TypeScript or .fbs")
 	}
 	return dirs, opts, nil
 }
 
+// LockPath returns where the lock of a schema stands: beside the file, or in the
+// directory of Go structs.
+func LockPath(schema string) string {
+	if isDir(schema) {
+		return filepath.Join(schema, LockName)
+	}
+	return filepath.Join(filepath.Dir(schema), LockName)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // ReadSchema reads the schema of cfg with the lock beside it, if there is one, so
 // that its numbers are those of generated code.
 func ReadSchema(cfg Config) (*schema.Model, error) {
+	model, _, err := read(cfg)
+	return model, err
+}
+
+// read is ReadSchema; the Source is nil when the schema is a file.
+func read(cfg Config) (*schema.Model, *gostruct.Source, error) {
 	if ext := filepath.Ext(cfg.Schema); ext == ".ts" || ext == ".mts" || ext == ".js" || ext == ".mjs" {
-		return nil, errors.New(exportFirst(cfg.Schema))
-	}
-	data, err := os.ReadFile(cfg.Schema)
-	if err != nil {
-		return nil, fmt.Errorf("read schema: %w", err)
+		return nil, nil, errors.New(exportFirst(cfg.Schema))
 	}
 	opts := schema.Options{Package: cfg.Package, AllowReserved: cfg.Control}
-	path := filepath.Join(filepath.Dir(cfg.Schema), LockName)
+	path := LockPath(cfg.Schema)
 	pinned, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, fmt.Errorf("read lock: %w", err)
+		return nil, nil, fmt.Errorf("read lock: %w", err)
 	default:
 		if opts.Lock, err = schema.ReadLock(path, pinned); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return schema.Read(cfg.Schema, data, opts)
+	return Read(cfg.Schema, opts)
+}
+
+// Read reads a schema: a JSON Schema file, or the directory of a package of Go
+// structs, whose Source it then returns as well.
+func Read(path string, opts schema.Options) (*schema.Model, *gostruct.Source, error) {
+	if isDir(path) {
+		source, err := gostruct.Read(context.Background(), path)
+		if err != nil {
+			return nil, nil, excerpted(err)
+		}
+		opts.Places = source.Places
+		model, err := schema.Read(path, source.Schema, opts)
+		return model, source, excerpted(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read schema: %w", err)
+	}
+	model, err := schema.Read(path, data, opts)
+	return model, nil, err
+}
+
+// excerpted shows the lines of Go that problems are about.
+func excerpted(err error) error {
+	var problems schema.Errors
+	if !errors.As(err, &problems) {
+		return err
+	}
+	done := map[string]bool{}
+	for _, p := range problems {
+		if file := p.Pos.File; filepath.Ext(file) == ".go" && !done[file] {
+			done[file] = true
+			if data, err := os.ReadFile(file); err == nil {
+				problems.Excerpted(file, data)
+			}
+		}
+	}
+	return err
 }
 
 // exportFirst tells how to make JSON of a TypeScript schema.

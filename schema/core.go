@@ -102,6 +102,9 @@ func (d *document) pos(n *node) Pos {
 		p.Pointer = n.pointer()
 		d.pointers += len(p.Pointer)
 	}
+	if d.places != nil {
+		p.File = d.placeOf(n).File
+	}
 	return p
 }
 

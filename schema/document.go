@@ -8,6 +8,7 @@ import (
 // document is the JSON of one schema file with its named schemas.
 type document struct {
 	file     string
+	places   map[string]Pos // see Options.Places
 	root     *node
 	cores    map[*node]*core // nil value = being peeled
 	chain    int             // nesting of peel

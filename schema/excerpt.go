@@ -27,6 +27,10 @@ func excerpts(problems []Problem, file string, data []byte) {
 	}
 }
 
+// Excerpted gives the problems of one file their excerpts. [Read] and [ReadLock]
+// have done so for theirs; it is for places outside of the document.
+func (e Errors) Excerpted(file string, data []byte) { excerpts(e, file, data) }
+
 // excerpt cuts the line around a column, which counts bytes from 1, and marks it.
 func excerpt(line string, column int) string {
 	line = strings.TrimSuffix(line, "\r")

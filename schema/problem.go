@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,14 +14,20 @@ type Pos struct {
 	Pointer string // JSON pointer (RFC 6901) of the schema node, "" = the document
 }
 
-// String returns file:line:column and the pointer.
+// String returns file:line:column and the pointer, without the pointer for a
+// place in Go.
 func (p Pos) String() string {
+	if isGo(p.File) {
+		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	}
 	pointer := p.Pointer
 	if pointer == "" {
 		pointer = "/"
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, pointer)
 }
+
+func isGo(file string) bool { return strings.HasSuffix(file, ".go") }
 
 // Problem is one thing wrong with a schema: where it is, what was found and
 // what to write instead.
@@ -68,4 +75,10 @@ func (e Errors) Detail() string {
 		parts[i] = p.Detail()
 	}
 	return strings.Join(parts, "\n")
+}
+
+// Sorted returns the problems in the order of their places, each once.
+func (e Errors) Sorted() Errors {
+	sortProblems(e)
+	return slices.Compact(e)
 }

@@ -17,6 +17,10 @@ type Options struct {
 	// Lock pins field ids and enum values. Default: first generation, numbers
 	// in property order.
 	Lock *Lock
+	// Places tells, by JSON pointer, where in another file what the document says
+	// was written, when the document was made from something else. What has no
+	// place of its own has that of what it stands in. Default: in the document.
+	Places map[string]Pos
 	// AllowReserved permits the names of the protocol's own control events. It
 	// is for the schema of those events alone. Default: false.
 	AllowReserved bool
@@ -44,10 +48,12 @@ func read(file string, data []byte, opts Options) (*Model, error) {
 	if root == nil {
 		return nil, problems
 	}
+	relocate(root, opts.Places)
 	r := &reader{opts: opts, model: &Model{}, problems: problems, tables: map[*node]*Table{}, enums: map[*node]*Enum{},
 		wraps: map[wrap]*Table{}, unions: map[*node]*Union{}, ruled: map[*node]bool{},
 		byName: map[string]*named{}, clashes: map[[2]Pos]bool{}, required: map[*Table]int{}}
 	r.document = newDocument(file, root)
+	r.places = opts.Places
 	if root.kind != nodeObject {
 		r.fail(root, root.describe()+" where the document should stand", `write {"package": …, "events": {…}}`)
 		return nil, r.sorted()
@@ -123,7 +129,7 @@ func (r *reader) report(c *core) bool {
 
 func sortProblems(problems []Problem) {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column), strings.Compare(a.Found, b.Found))
+		return cmp.Or(strings.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column), strings.Compare(a.Found, b.Found))
 	})
 }
 
@@ -131,7 +137,7 @@ func sortProblems(problems []Problem) {
 func (r *reader) sorted() Errors {
 	var own, lock Errors
 	for _, p := range r.problems {
-		if p.Pos.File == r.file {
+		if p.Pos.File == r.file || r.places != nil && isGo(p.Pos.File) {
 			own = append(own, p)
 		} else {
 			lock = append(lock, p)

@@ -130,6 +130,12 @@ func (w *Walk) FailMember(name, union string, v any) {
 	}
 }
 
+// FailLiteral reports a string that is no literal of an enum. Generated code of
+// enums that Go holds as strings calls it.
+func (w *Walk) FailLiteral(name, enum, v, literals string) {
+	w.Fail(name, quote(v)+" is no "+enum+": want one of "+literals)
+}
+
 // Err returns what was found: an *EncodeError, ErrTooBig, or nil.
 func (w *Walk) Err() error {
 	if w.err != nil {
@@ -142,16 +148,16 @@ func (w *Walk) Err() error {
 }
 
 // SortedKeys returns the keys of a map in the order of their bytes on the wire.
-func SortedKeys[V any](m map[string]V) []string {
-	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+func SortedKeys[K ~string, V any](m map[K]V) []K {
+	keys := slices.AppendSeq(make([]K, 0, len(m)), maps.Keys(m))
 	slices.Sort(keys)
 	for _, k := range keys {
-		if !utf8.ValidString(k) { // it will be written otherwise
-			slices.SortFunc(keys, func(a, b string) int {
-				if c := strings.Compare(ToValid(a), ToValid(b)); c != 0 {
+		if !utf8.ValidString(string(k)) { // it will be written otherwise
+			slices.SortFunc(keys, func(a, b K) int {
+				if c := strings.Compare(ToValid(string(a)), ToValid(string(b))); c != 0 {
 					return c
 				}
-				return strings.Compare(a, b)
+				return strings.Compare(string(a), string(b))
 			})
 			break
 		}

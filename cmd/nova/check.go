@@ -41,6 +41,7 @@ numbers of OLD, as generate would give them.
 Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong usage.`,
 		Example: `  nova check schema.json                                # against nova.lock.json
   nova check old/schema.json schema.json
+  nova check ./events                                   # Go structs against their lock
   nova check schema.json --against git:main:schema.json # what a branch changes`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
@@ -174,7 +175,7 @@ func gitShow(ctx context.Context, rev, path string) ([]byte, error) {
 
 // readLock reads the lock file beside a schema; nil: there is none.
 func readLock(file string) (*schema.Lock, error) {
-	path := filepath.Join(filepath.Dir(file), codegen.LockName)
+	path := codegen.LockPath(file)
 	data, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -186,9 +187,6 @@ func readLock(file string) (*schema.Lock, error) {
 }
 
 func readModel(file string, lock *schema.Lock) (*schema.Model, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return schema.Read(file, data, schema.Options{Lock: lock})
+	model, _, err := codegen.Read(file, schema.Options{Lock: lock})
+	return model, err
 }

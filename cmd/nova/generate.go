@@ -16,28 +16,34 @@ import (
 func newGenerate() *cobra.Command {
 	var cfg codegen.Config
 	cmd := &cobra.Command{
-		Use:   "generate --schema FILE [--go DIR] [--ts DIR] [--fbs DIR]",
-		Short: "Generate Go, TypeScript and .fbs from a schema",
+		Use:   "generate (--schema FILE [--go DIR] | DIR) [--ts DIR] [--fbs DIR]",
+		Short: "Generate Go, TypeScript and .fbs from a schema or from Go structs",
 		Long: `generate reads a JSON Schema (as TypeBox emits it) and writes what is asked for:
 a Go package, a TypeScript module, a FlatBuffers schema with the registry of event
 ids. It also writes nova.lock.json beside the schema, which pins every number given
-out: commit it.`,
+out: commit it.
+
+With DIR, a Go package, its structs are the schema: those marked //nova:event NAME
+and what they hold. Their codecs are written as methods into that package.`,
 		Example: `  nova generate --schema schema.json --go events
   nova generate --schema schema.json --go events --ts web/src/events --fbs events
+  nova generate ./events --ts web/src/events               # from Go structs
   nova generate --schema schema.json --go events --check   # fails when files are stale`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cfg.Schema == "" {
-				return usagef("no schema given; write --schema FILE")
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("%d packages given; write one", len(args))
 			}
-			if cfg.GoDir == "" && cfg.TSDir == "" && cfg.FBSDir == "" {
-				return usagef("no output given; write --go DIR, --ts DIR or --fbs DIR")
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := source(&cfg, args); err != nil {
+				return err
 			}
 			return generate(cmd.OutOrStdout(), cmd.ErrOrStderr(), cfg)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&cfg.Schema, "schema", "", "JSON Schema file")
+	f.StringVar(&cfg.Schema, "schema", "", "JSON Schema file, or the directory of Go structs")
 	f.StringVar(&cfg.GoDir, "go", "", "directory of the Go package")
 	f.StringVar(&cfg.TSDir, "ts", "", "directory of the TypeScript module")
 	f.StringVar(&cfg.FBSDir, "fbs", "", "directory of backend.fbs and wire-registry.json")
@@ -45,6 +51,36 @@ out: commit it.`,
 	f.StringVar(&cfg.Runtime, "runtime", codegen.DefaultRuntime, "module that the TypeScript output imports")
 	f.BoolVar(&cfg.Check, "check", false, "write nothing; fail when a file is missing or stale")
 	return cmd
+}
+
+// source takes the schema from the flag or the argument.
+func source(cfg *codegen.Config, args []string) error {
+	if len(args) == 1 {
+		if cfg.Schema != "" {
+			return usagef("a package of Go structs and --schema given; write one of them")
+		}
+		cfg.Schema = args[0]
+		info, err := os.Stat(cfg.Schema)
+		switch {
+		case strings.HasSuffix(cfg.Schema, "..."):
+			return usagef("%s is a pattern; write the directory of one package", cfg.Schema)
+		case errors.Is(err, fs.ErrNotExist):
+			return usagef("the directory %s does not exist; write that of a package of Go structs, or --schema FILE", cfg.Schema)
+		case err == nil && !info.IsDir():
+			return usagef("%s is no directory; write --schema %s", cfg.Schema, cfg.Schema)
+		}
+	}
+	info, err := os.Stat(cfg.Schema)
+	structs := err == nil && info.IsDir()
+	switch {
+	case cfg.Schema == "":
+		return usagef("no schema given; write --schema FILE, or the directory of a package of Go structs")
+	case structs && cfg.GoDir != "":
+		return usagef("--go with Go structs; leave it out: the codecs go where the structs are")
+	case !structs && cfg.GoDir == "" && cfg.TSDir == "" && cfg.FBSDir == "":
+		return usagef("no output given; write --go DIR, --ts DIR or --fbs DIR")
+	}
+	return nil
 }
 
 func generate(stdout, stderr io.Writer, cfg codegen.Config) error {

@@ -37,7 +37,7 @@ func TestGenerate(t *testing.T) {
 
 func TestGenerateErrors(t *testing.T) {
 	good := write(t, "schema.json", tinySchema)
-	fails(t, 2, []string{"generate", "--go", "x"}, "no schema given; write --schema FILE")
+	fails(t, 2, []string{"generate", "--go", "x"}, "no schema given; write --schema FILE, or the directory")
 	fails(t, 2, []string{"generate", "--schema", good}, "no output given; write --go DIR")
 	fails(t, 1, []string{"generate", "--schema", "missing.json", "--go", "x"}, "schema file missing.json does not exist")
 
@@ -60,4 +60,65 @@ func TestGenerateErrors(t *testing.T) {
 	if got := runNova(t, "", "generate", "--schema", cut, "--go", "x"); got.code != 1 || !strings.HasPrefix(got.stderr, cut+":6:26: ") {
 		t.Error(got)
 	}
+}
+
+// A package of Go structs is a schema: its codecs go into it, the rest where it
+// is asked for, and nova check compares it as it does a file.
+func TestGenerateFromGoStructs(t *testing.T) {
+	dir, err := os.MkdirTemp(".", "_structs-") // inside the module, out of ./...
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	source := "package ticks\n\n//nova:event tick inbound\ntype Tick struct {\n\tN int `json:\"n\"`\n}\n"
+	file := filepath.Join(dir, "ticks.go")
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(source)
+	ts := t.TempDir()
+	args := []string{"generate", dir, "--ts", ts, "--fbs", ts}
+	fails(t, 1, append(args, "--check"), "5 of 5 files are not what the schema gives", "ticks_nova.go is missing")
+	if got := runNova(t, "", args...); got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "ticks: 1 event, 0 calls, fingerprint ") || !strings.Contains(got.stdout, "5 of 5 files changed") {
+		t.Fatal(got)
+	}
+	if got := runNova(t, "", append(args, "--check")...); got.code != 0 || got.stdout != "ticks: 5 files are up to date\n" {
+		t.Error(got)
+	}
+	for path, want := range map[string]string{filepath.Join(dir, "ticks_nova.go"): "var TickEvent = nova.NewEvent[Tick](Schema, \"tick\")",
+		filepath.Join(ts, "index.ts"): "export interface Tick", filepath.Join(ts, "backend.fbs"): "table Tick", filepath.Join(dir, "nova.lock.json"): `"Tick"`} {
+		if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), want) {
+			t.Errorf("%s: %v; want %s in it", path, err, want)
+		}
+	}
+	if got := runNova(t, "", "check", dir); got.code != 0 || got.stdout != "nothing changed\n" {
+		t.Error(got)
+	}
+	put(strings.Replace(source, "N int", "N string", 1))
+	if got := runNova(t, "", append(args, "--check")...); got.code != 1 || !strings.HasPrefix(got.stderr, file+":5:2: ") || !strings.Contains(got.stderr, "nova check") {
+		t.Error(got)
+	}
+	if got := runNova(t, "", "check", dir); got.code != 1 || !strings.Contains(got.stdout, "breaking") {
+		t.Error(got)
+	}
+	put(strings.Replace(source, "N int", "N any", 1) + "\ntype B struct{ N\n")
+	if got := runNova(t, "", args...); got.code != 1 || !strings.HasPrefix(got.stderr, file+":") {
+		t.Error(got)
+	}
+	put(strings.Replace(source, "N int", "N any", 1))
+	if got := runNova(t, "", args...); got.code != 1 || !strings.HasPrefix(got.stderr, file+":5:2: the field N of Tick is any, an interface; write a struct, a string holding JSON text") ||
+		!strings.HasSuffix(got.stderr, "\n    N any `json:\"n\"`\n    ^\n") {
+		t.Error(got)
+	}
+
+	fails(t, 2, []string{"generate", dir, "--go", ts}, "--go with Go structs; leave it out")
+	fails(t, 2, []string{"generate", dir, "--schema", "x"}, "a package of Go structs and --schema given")
+	fails(t, 2, []string{"generate", dir + "/..."}, "is a pattern; write the directory of one package")
+	fails(t, 2, []string{"generate", "nowhere"}, "the directory nowhere does not exist")
+	fails(t, 2, []string{"generate", file}, "is no directory; write --schema")
+	fails(t, 2, []string{"generate", dir, dir}, "2 packages given; write one")
+	fails(t, 1, []string{"generate", ts}, "has no Go files to read structs from")
 }

@@ -1,0 +1,4 @@
+package empty
+
+// A is not marked.
+type A struct{}

@@ -1,0 +1,6 @@
+package syntax
+
+//nova:event a
+type A struct {
+	X int,
+}
