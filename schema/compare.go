@@ -24,18 +24,18 @@ func (c *comparer) table(path string, at Pos, a, b *Table) {
 		byID[f.ID] = f
 	}
 	pairs(a.live(), b.live(), func(f *Field) string { return f.WireName },
-		func(x, y *Field) { c.field(property(path, y), x, y) },
+		func(x, y *Field) { c.field(a.property(path, y), x, y) },
 		func(f *Field) { gone = append(gone, f) },
 		func(f *Field) { fresh = append(fresh, f) })
 	for _, f := range gone {
-		c.removed(property(path, f), f, byID[f.ID], fresh)
+		c.removed(a.property(path, f), f, byID[f.ID], fresh)
 	}
 	for _, f := range fresh {
 		switch {
 		case f.Presence == wire.Required:
-			c.add(Note, f.Pos, property(path, f), "a new required property; from older writers it reads as its zero value (the first value of an enum)")
+			c.add(Note, f.Pos, b.property(path, f), "a new required property; from older writers it reads as its zero value (the first value of an enum)")
 		default:
-			c.add(Safe, f.Pos, property(path, f), "a new property that may be missing")
+			c.add(Safe, f.Pos, b.property(path, f), "a new property that may be missing")
 		}
 	}
 	if !c.bare {
@@ -52,7 +52,11 @@ func (t *Table) live() []*Field {
 	return slices.DeleteFunc(slices.Clone(t.Fields), func(f *Field) bool { return f.Deprecated || f.Kind == wire.UnionType })
 }
 
-func property(path string, f *Field) string {
+// property is the path of a field; tables of nova's own add nothing to it.
+func (t *Table) property(path string, f *Field) string {
+	if t.Shape != Plain {
+		return path
+	}
 	if strings.HasSuffix(path, " request") || strings.HasSuffix(path, " response") {
 		return path + " " + f.JSON
 	}
@@ -77,8 +81,10 @@ func (c *comparer) removed(path string, f, heir *Field, fresh []*Field) {
 		c.add(Breaking, heir.Pos, path, "it is gone and its number %d belongs to %s now: older readers take one for the other%s", f.ID, quote(heir.JSON), hint)
 	case f.Presence == wire.Required:
 		c.add(Breaking, f.Pos, path, "a required property is gone; older readers get its zero value%s", hint)
+	case hint != "":
+		c.add(Note, f.Pos, path, "a property that could be missing is gone%s", hint)
 	default:
-		c.add(Safe, f.Pos, path, "a property that could be missing is gone%s", hint)
+		c.add(Safe, f.Pos, path, "a property that could be missing is gone")
 	}
 }
 

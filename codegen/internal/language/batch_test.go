@@ -56,6 +56,13 @@ func (b *batch) add(t *testing.T, name, source string) bool {
 	if err != nil {
 		return false
 	}
+	b.take(t, name, source, model)
+	return true
+}
+
+// take generates the code of a model.
+func (b *batch) take(t *testing.T, name, source string, model *schema.Model) *drawn {
+	t.Helper()
 	layout, err := model.Layout()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, source)
@@ -68,7 +75,7 @@ func (b *batch) add(t *testing.T, name, source string) bool {
 		t.Fatal(err)
 	}
 	b.schemas = append(b.schemas, &drawn{name, source, model, layout})
-	return true
+	return b.schemas[len(b.schemas)-1]
 }
 
 func (b *batch) path(parts ...string) string {
@@ -126,6 +133,7 @@ const driver = `package main
 import (
 	"bufio"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -135,13 +143,16 @@ import (
 	"github.com/ignex/nova/wire"
 %s)
 
-func again[T any, M nova.Message[T]](payload []byte) ([]byte, string, error) {
+// again reads a payload and answers three columns: its bytes written again, what
+// Validate says, and how encoding/json shows the value. An error to read it stands
+// alone after !read, one to write it after !write.
+func again[T any, M nova.Message[T]](payload []byte) string {
 	m := M(new(T))
 	if err := m.UnmarshalNova(payload); err != nil {
-		return nil, "", err
+		return "!read " + err.Error()
 	}
 	if err := m.CheckInt64(); err != nil {
-		return nil, "", err
+		return "!read " + err.Error()
 	}
 	verdict := "valid"
 	if v, ok := any(m).(interface{ Validate() error }); ok {
@@ -149,30 +160,35 @@ func again[T any, M nova.Message[T]](payload []byte) ([]byte, string, error) {
 		if err := v.Validate(); errors.As(err, &broken) {
 			verdict = hex.EncodeToString([]byte(broken.Pointer)) + " " + broken.Message
 		} else if err != nil {
-			return nil, "", err
+			verdict = err.Error()
 		}
 	}
-	payload, err := m.AppendNova(nil)
-	return payload, verdict, err
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "!json " + err.Error()
+	}
+	written := ""
+	if b, err := m.AppendNova(nil); err != nil {
+		written = "!write " + err.Error()
+	} else {
+		written = hex.EncodeToString(b)
+	}
+	return written + "\t" + verdict + "\t" + string(text)
 }
 
 func main() {
-	events := map[string]func([]byte) ([]byte, string, error){
+	events := map[string]func([]byte) string{
 %s	}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<26)
 	for lines.Scan() {
 		cut := strings.LastIndexByte(lines.Text(), ' ')
 		payload, err := hex.DecodeString(lines.Text()[cut+1:])
-		verdict := ""
-		if err == nil {
-			payload, verdict, err = events[lines.Text()[:cut]](payload)
-		}
 		if err != nil {
 			fmt.Println(err)
 			continue
 		}
-		fmt.Println(hex.EncodeToString(payload) + "\t" + verdict)
+		fmt.Println(events[lines.Text()[:cut]](payload))
 	}
 }
 `
@@ -230,9 +246,15 @@ for await (const line of createInterface({ input: process.stdin })) {
     const value = new Reader().payload(new DataView(bytes.buffer), 0, bytes.length, table);
     const broken = validators.get(name)?.(value);
     const verdict = broken ? Buffer.from(broken.pointer).toString("hex") + " " + broken.message : "valid";
-    console.log(Buffer.from(new Writer().payload(table, value)).toString("hex") + "\t" + verdict + "\t" + JSON.stringify(plain(value) ?? null));
+    let written;
+    try {
+      written = Buffer.from(new Writer().payload(table, value)).toString("hex");
+    } catch (error) {
+      written = "!write " + error.message;
+    }
+    console.log(written + "\t" + verdict + "\t" + JSON.stringify(plain(value) ?? null));
   } catch (error) {
-    console.log(String(error.stack).replaceAll("\n", " "));
+    console.log("!read " + String(error.stack).replaceAll("\n", " "));
   }
 }
 `

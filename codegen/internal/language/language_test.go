@@ -83,11 +83,11 @@ func (b *batch) checkCode(t *testing.T, samples []*sample) {
 	t.Helper()
 	for i, line := range ask(t, samples, b.buildGo(t)) {
 		s := samples[i]
-		text, verdict, _ := strings.Cut(line, "\t")
-		if text != hex.EncodeToString(s.payload) {
-			t.Fatalf("Go wrote\n%s\nfor\n%x\n%s\n%s", text, s.payload, s.nova, s.of.source)
+		parts := strings.SplitN(line, "\t", 3)
+		if len(parts) != 3 || parts[0] != hex.EncodeToString(s.payload) {
+			t.Fatalf("Go wrote\n%s\nfor\n%x\n%s\n%s", line, s.payload, s.nova, s.of.source)
 		}
-		s.verdict = verdict
+		s.verdict = parts[1]
 	}
 	b.checkTypeScript(t, samples)
 }
