@@ -231,9 +231,9 @@ func (f *tsFile) conditions(x field, v string) []condition {
 				add(fmt.Sprintf("%s %% %s !== 0", v, double(r.Number)), broken(r, x))
 			}
 		case schema.MinLength, schema.MaxLength:
-			length := f.name("characters") + "(" + v + ")"
-			if x.Kind == wire.Bytes {
-				length = v + ".length"
+			length := v + ".length"
+			if x.Kind != wire.Bytes {
+				length = f.name("characters") + "(" + v + ")"
 			}
 			add(fmt.Sprintf("%s %s %s", length, beyond(r.Kind), count(r)), broken(r, x))
 		case schema.Pattern:

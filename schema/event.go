@@ -130,10 +130,22 @@ func (r *reader) rootTable(c *core, path string, at *node, what string) *Table {
 			r.report(named)
 			f.Kind, f.Union = wire.Union, r.union(named, cmp.Or(typeName(named.name), path), path, at)
 		} else {
+			if r.endsInUnion(c) { // its box is not this one
+				path += "Item"
+			}
 			r.typed(f, c, path, path, at)
 		}
 		t.add(f)
 	})
+}
+
+// endsInUnion reports whether c is an array of unions without a name, or an
+// array of such.
+func (r *reader) endsInUnion(c *core) bool {
+	for depth := 0; c.kind == coreArray && depth < maxOpen; depth++ {
+		c = r.peel(c.items)
+	}
+	return c.kind == coreUnion && c.name == ""
 }
 
 func (r *reader) eventOptions(e *Event, c *core) {

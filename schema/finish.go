@@ -75,6 +75,7 @@ type scope struct {
 type owner struct {
 	what string
 	pos  Pos
+	name string
 }
 
 func (r *reader) scope(where string, fold bool) *scope {
@@ -88,14 +89,18 @@ func (s *scope) add(name, what string, pos Pos) {
 	}
 	old, taken := s.owners[key]
 	if !taken {
-		s.owners[key] = owner{what, pos}
+		s.owners[key] = owner{what, pos, name}
 		return
 	}
 	if !s.reader.clash(old.pos, pos) {
 		return
 	}
-	s.reader.problems = append(s.reader.problems, Problem{Pos: pos, Found: fmt.Sprintf("%s and %s (line %d, %s) are both called %s in %s",
-		what, old.what, old.pos.Line, clip(old.pos.Pointer), name, s.where), Fix: "rename one of the two"})
+	found := fmt.Sprintf("%s and %s (line %d, %s) are both called %s in %s", what, old.what, old.pos.Line, clip(old.pos.Pointer), name, s.where)
+	if old.name != name {
+		found = fmt.Sprintf("the names of %s and %s (line %d, %s) differ in case only; file names of %s are made of them",
+			what, old.what, old.pos.Line, clip(old.pos.Pointer), s.where)
+	}
+	s.reader.problems = append(s.reader.problems, Problem{Pos: pos, Found: found, Fix: "rename one of the two"})
 }
 
 // checkScopes refuses names that generated code would declare twice.

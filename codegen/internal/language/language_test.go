@@ -56,11 +56,12 @@ func fromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// check compares what all codecs make of n values of each event.
-func (b *batch) check(t *testing.T, d drawer, n int) {
+// check compares what all codecs make of n values of each event, and what all
+// but flatc make of the given ones.
+func (b *batch) check(t *testing.T, d drawer, n int, given ...*sample) {
 	t.Helper()
 	samples := b.draw(t, d, n)
-	b.checkCode(t, samples)
+	b.checkCode(t, append(given, samples...))
 	b.checkFlatc(t, samples)
 }
 
