@@ -33,6 +33,9 @@ type Options struct {
 	// GoBare makes the Go package import package wire alone: types, codecs, event
 	// ids and Layout, without descriptors. The control events need it. Default false.
 	GoBare bool
+	// GoTests adds a file of tests, fuzz targets and benchmarks to the Go package.
+	// Default false; a bare package has none.
+	GoTests bool
 	// TSCompact writes the tables of the TypeScript output as text that is read at
 	// run time, where no field can be absent or is an enum: a fraction of the size,
 	// and slower. The control events need it. Default false.
@@ -66,11 +69,11 @@ func Generate(m *schema.Model, opts Options) (Files, error) {
 	}
 	var files Files
 	if opts.wants(Go) {
-		file, err := goOutput(m, in, opts)
+		output, err := goOutput(m, in, opts)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file)
+		files = append(files, output...)
 	}
 	if opts.wants(TypeScript) {
 		files = append(files, File{TypeScript, "index.ts", in.tsSource(opts.Runtime, opts.TSCompact)})
@@ -84,18 +87,30 @@ func Generate(m *schema.Model, opts Options) (Files, error) {
 	return files, nil
 }
 
-// goOutput makes the Go file: types with their codecs, or codecs alone.
-func goOutput(m *schema.Model, in *input, opts Options) (File, error) {
+// goOutput makes the Go files: types with their codecs, or codecs alone, and
+// tests of them.
+func goOutput(m *schema.Model, in *input, opts Options) (Files, error) {
 	name := m.Package
 	if opts.Structs != nil {
 		name = opts.Structs.Name
 		var err error
 		if in, err = newInput(m, opts.Structs); err != nil {
-			return File{}, err
+			return nil, err
 		}
 	}
 	src, err := in.goSource(opts.GoBare)
-	return File{Go, name + "_nova.go", src}, err
+	if err != nil {
+		return nil, err
+	}
+	files := Files{{Go, name + "_nova.go", src}}
+	if opts.GoTests && !opts.GoBare {
+		tests, err := in.goTests(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{Go, name + "_nova_test.go", tests})
+	}
+	return files, nil
 }
 
 // input is a model together with where its bytes stand and who uses what.

@@ -148,9 +148,9 @@ func firstDifference(want, got []byte) string {
 // generates them again.
 var committed = []codegen.Config{
 	{Schema: "wire/control/schema.json", GoDir: "wire/control", FBSDir: "wire/control", TSDir: "clients/typescript/src/control", Runtime: "../wire/index.js", Control: true},
-	{Schema: "market/schema.json", GoDir: "market", FBSDir: "market", TSDir: "cmd/nova/page/src/market"},
+	{Schema: "market/schema.json", GoDir: "market", Tests: true, FBSDir: "market", TSDir: "cmd/nova/page/src/market"},
 	{Schema: "examples/seismic/schema.json", GoDir: "examples/seismic", FBSDir: "examples/seismic"},
-	{Schema: "examples/stocks", FBSDir: "examples/stocks"},
+	{Schema: "examples/stocks", Tests: true, FBSDir: "examples/stocks"},
 	{Schema: "codegen/internal/structs"},
 	{Schema: "codegen/internal/structs/corners"},
 }

@@ -30,6 +30,8 @@ type Config struct {
 	Package string
 	// Runtime is the module the TypeScript output imports; default DefaultRuntime.
 	Runtime string
+	// Tests adds tests of the generated types to the Go output. Default false.
+	Tests bool
 	// Check compares with what is on disk and writes nothing. Default false.
 	Check bool
 	// Control generates the protocol's own control events: reserved names are
@@ -91,7 +93,7 @@ func prepare(cfg Config) (Files, Dirs, Report, error) {
 // outputs returns where the outputs go and what to generate.
 func (cfg Config) outputs() (Dirs, Options, error) {
 	dirs := Dirs{lockTarget: filepath.Dir(LockPath(cfg.Schema))}
-	opts := Options{GoBare: cfg.Control, TSCompact: cfg.Control, Runtime: cfg.Runtime}
+	opts := Options{GoBare: cfg.Control, GoTests: cfg.Tests, TSCompact: cfg.Control, Runtime: cfg.Runtime}
 	for _, o := range []struct {
 		target Target
 		dir    string
@@ -108,6 +110,8 @@ func (cfg Config) outputs() (Dirs, Options, error) {
 	switch {
 	case cfg.Schema == "":
 		return nil, opts, errors.New("no schema given: name a JSON Schema file, or the directory of a package of Go structs")
+	case cfg.Tests && dirs[Go] == "":
+		return nil, opts, errors.New("tests are Go code: name a directory for Go")
 	case len(opts.Targets) == 0:
 		return nil, opts, errors.New("no output given: name a directory for Go, TypeScript or .fbs")
 	}

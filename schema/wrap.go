@@ -266,7 +266,7 @@ func (r *reader) notApart(members []*core, names []string, at *node) {
 		if c.name != "" {
 			return fmt.Sprintf("%s (line %d)", c.name, c.node.line)
 		}
-		return fmt.Sprintf("that at line %d (%s)", c.node.line, clip(c.node.pointer()))
+		return fmt.Sprintf("at line %d (%s)", c.node.line, clip(c.node.pointer()))
 	}
 	r.fail(at, fmt.Sprintf("the members %s and %s of the union %s", describe(first), describe(second), why), fix)
 }

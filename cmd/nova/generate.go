@@ -28,6 +28,7 @@ and what they hold. Their codecs are written as methods into that package.`,
 		Example: `  nova generate --schema schema.json --go events
   nova generate --schema schema.json --go events --ts web/src/events --fbs events
   nova generate ./events --ts web/src/events               # from Go structs
+  nova generate --schema schema.json --go events --tests   # with tests of the types
   nova generate --schema schema.json --go events --check   # fails when files are stale`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -49,6 +50,7 @@ and what they hold. Their codecs are written as methods into that package.`,
 	f.StringVar(&cfg.FBSDir, "fbs", "", "directory of backend.fbs and wire-registry.json")
 	f.StringVar(&cfg.Package, "package", "", "package name instead of the schema's")
 	f.StringVar(&cfg.Runtime, "runtime", codegen.DefaultRuntime, "module that the TypeScript output imports")
+	f.BoolVar(&cfg.Tests, "tests", false, "also write NAME_nova_test.go: round trips, fuzz targets and benchmarks of the types")
 	f.BoolVar(&cfg.Check, "check", false, "write nothing; fail when a file is missing or stale")
 	return cmd
 }
@@ -79,6 +81,8 @@ func source(cfg *codegen.Config, args []string) error {
 		return usagef("--go with Go structs; leave it out: the codecs go where the structs are")
 	case !structs && cfg.GoDir == "" && cfg.TSDir == "" && cfg.FBSDir == "":
 		return usagef("no output given; write --go DIR, --ts DIR or --fbs DIR")
+	case !structs && cfg.GoDir == "" && cfg.Tests:
+		return usagef("tests are Go code; write --go DIR beside --tests")
 	}
 	return nil
 }

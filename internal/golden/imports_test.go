@@ -62,6 +62,7 @@ var allowed = map[string][]string{
 	"jwtauth":       {"", "server"},
 	"prommetrics":   {"server"},
 	"oteltrace":     {""},
+	"codectest":     {"", "wire"},
 	"internal/ws":   {},
 	"internal/leak": {},
 	// Go structs become the document that a schema is.
