@@ -3,7 +3,7 @@ SHELL := /bin/bash
 GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
-NPM_DIRS := clients/typescript cmd/nova/page e2e schema/testdata/typebox
+NPM_DIRS := clients/typescript cmd/nova/page e2e schema/testdata/typebox codegen/docs/testdata/asyncapi
 
 .PHONY: help setup node gen gen-check fmt lint test test-go test-ts test-browser fuzz bench bench-codec bench-calls bench-peers sim sim-short storm mutated schemas ci
 

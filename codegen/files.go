@@ -90,14 +90,20 @@ func (f Files) place(dirs Dirs) []placed {
 }
 
 // owned reports whether a file is ours to replace: it begins with our header,
-// or, as JSON has no comments, it is a registry or a lock by its keys.
+// or, as JSON has no comments, it is a registry, a lock or a description by its keys.
 func owned(name string, data []byte) bool {
+	if strings.HasSuffix(name, ".html") {
+		return bytes.Contains(data[:min(len(data), 128)], []byte(header[len("// "):]))
+	}
 	if !strings.HasSuffix(name, ".json") {
 		return bytes.HasPrefix(data, []byte(header))
 	}
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(data, &keys) != nil {
 		return false
+	}
+	if keys["asyncapi"] != nil {
+		return keys["x-nova"] != nil
 	}
 	if name == LockName {
 		return keys["wire"] != nil && keys["tables"] != nil

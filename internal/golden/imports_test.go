@@ -52,6 +52,7 @@ var allowed = map[string][]string{
 	"wire/control":  {"wire"},
 	"schema":        {"wire"},
 	"codegen":       {"schema", "schema/gostruct", "wire", "wire/control"},
+	"codegen/docs":  {"codegen", "schema", "wire"},
 	"session":       {"wire", "wire/control", "internal/ws"},
 	"topiclog":      {"wire"},
 	"hub":           {"", "session", "topiclog", "wire", "wire/control", "internal/ws"},
