@@ -101,7 +101,7 @@ func newRoot() *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newDemo(), newDocs(), newServe(), newConfig(), newGenerate(), newCheck(), newPub(), newSub(), newCall(), newClients(), newDisconnect(), newHealth(), newVersion())
+	root.AddCommand(newDemo(), newServe(), newConfig(), newGenerate(), newCheck(), newDocs(), newPub(), newSub(), newCall(), newClients(), newDisconnect(), newHealth(), newVersion())
 	return root
 }
 
