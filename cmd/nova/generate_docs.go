@@ -29,6 +29,7 @@ func newDocs() *cobra.Command {
 calls, and index.html, a page about them in one file that loads nothing else.
 Properties that are marked secret are named, their examples show ***.`,
 		Example: `  nova docs --schema schema.json --out public
+  nova docs --schema ./events --out public               # of Go structs
   nova docs --schema schema.json --out public --check   # fails when the files are stale`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,7 +43,7 @@ Properties that are marked secret are named, their examples show ***.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&cfg.Schema, "schema", "", "JSON Schema file")
+	f.StringVar(&cfg.Schema, "schema", "", "JSON Schema file, or the directory of Go structs")
 	f.StringVar(&cfg.out, "out", "", "directory of asyncapi.json and index.html")
 	f.StringVar(&cfg.Package, "package", "", "name instead of the schema's")
 	f.BoolVar(&cfg.Check, "check", false, "write nothing; fail when a file is missing or stale")
@@ -58,7 +59,7 @@ func writeDocs(stdout, stderr io.Writer, cfg docsConfig) error {
 		return err
 	}
 	for _, w := range model.Warnings {
-		fmt.Fprintln(stderr, "warning:", w)
+		fmt.Fprintln(stderr, "warning:", w.Detail())
 	}
 	files, err := docs.Generate(model)
 	if err != nil {
