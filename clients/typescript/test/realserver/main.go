@@ -38,7 +38,7 @@ func main() {
 	var ho hub.Options
 	var so server.Options
 	flag.DurationVar(&ho.Session.TTL, "ttl", time.Minute, "how long a session outlives its socket, negative = not at all")
-	flag.IntVar(&ho.Backpressure.MaxFrames, "frames", 0, "frames that may wait for one client, 0 = default")
+	flag.IntVar(&ho.Backpressure.MaxFrames, "frames", 0, "frames of up to 64 KiB that may wait for one client, 0 = default")
 	flag.IntVar(&ho.History.Size, "history", 0, "events a topic keeps, 0 = default")
 	flag.IntVar(&so.MaxMessageSize, "max-message", 0, "bytes of one message, 0 = default")
 	flag.Float64Var(&so.RateLimit.MessagesPerSecond, "rate", 0, "messages a second of one client, half as many at once, beyond that it is closed; 0 = no limit")
@@ -50,6 +50,7 @@ func main() {
 	})
 	flag.IntVar(&so.Compression.Level, "compress", 0, "level of compression, 0 = off")
 	flag.Parse()
+	ho.Backpressure.MaxBytes = ho.Backpressure.MaxFrames << 16
 	if so.RateLimit.MessagesPerSecond > 0 {
 		so.RateLimit.Burst, so.RateLimit.Policy = int(so.RateLimit.MessagesPerSecond/2), server.LimitClose
 	}

@@ -34,9 +34,10 @@ export class Anatomy {
   draw(received: number, events: number): void {
     say(byId("frame-total"), bytes(received));
     say(byId("frame-events"), integer(events));
-    const frame = this.frame;
-    if (frame === undefined) return;
+    const message = this.frame;
+    if (message === undefined) return;
     this.frame = undefined;
+    const frame = message.slice(0, parseHeader(new DataView(message), 0, true).next); // others may follow it
     const view = new DataView(frame);
     const header = parseHeader(view);
     const reader = new Reader();
