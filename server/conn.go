@@ -43,6 +43,7 @@ type conn struct {
 	entry     *entry     // how it came in, nil = there is nothing to know
 	admission sync.Mutex // held while the connection is admitted
 	rare      *rare      // nil = nothing of it; the reader's
+	secure    bool       // TLS, and fd is the socket below
 	nova      bool       // the client announced itself with ?nova=2
 	deaf      bool       // a violation ended the parsing; the reader's
 	missed    uint8      // pings without an answer; the sweeper's

@@ -25,9 +25,27 @@ const tcpNotSentLowat = 25
 // stalled socket takes 4 MB, out of reach of every policy.
 const unsentLimit = 16 << 10
 
-func limitUnsent(raw syscall.RawConn) {
-	raw.Control(func(fd uintptr) {
+// Below TLS, where a write that finds no room waits, the kernel may queue
+// readyUnsent: it tells that a socket is writable while less than half of that is
+// queued and a third of its buffer is free, and then readyBytes have room.
+const (
+	readyUnsent = 64 << 10
+	readyBytes  = 16 << 10
+)
+
+// limitUnsent reports whether the limit is in force.
+func limitUnsent(raw syscall.RawConn, bytes int) bool {
+	var failed error
+	err := raw.Control(func(fd uintptr) {
 		// Unix sockets do not have the option; they are small anyway.
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotSentLowat, unsentLimit)
+		failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotSentLowat, bytes)
 	})
+	return err == nil && failed == nil
+}
+
+// writable asks the socket without waiting.
+func writable(fd int) bool {
+	list := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+	n, err := unix.Poll(list[:], 0)
+	return n == 1 && err == nil && list[0].Revents == unix.POLLOUT
 }

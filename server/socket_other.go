@@ -19,6 +19,10 @@ func (r *rawReader) wait(syscall.RawConn) bool            { return false }
 func (r *rawReader) poll(syscall.RawConn) (some, ok bool) { return false, false }
 func (r *rawReader) release()                             {}
 
+const readyBytes = 0
+
+func writable(int) bool { return false }
+
 func writeFD(int, []byte, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
 func (c *conn) waitWritable(func(func(b, shared []byte) (int, error)) bool) error {

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"net"
 	"syscall"
 
@@ -19,6 +20,9 @@ func (c *conn) setUpSocket() {
 		sc = nc
 	case *net.UnixConn:
 		sc = nc
+	case *tls.Conn:
+		c.setUpBelow(nc)
+		return
 	default:
 		return
 	}
@@ -26,11 +30,25 @@ func (c *conn) setUpSocket() {
 	if err != nil {
 		return
 	}
-	limitUnsent(raw)
+	limitUnsent(raw, unsentLimit)
 	c.cursor.Share = true
 	raw.Control(func(fd uintptr) { c.fd.number = int(fd) })
 	c.raw = raw
 	c.reader = newRawReader()
+}
+
+// setUpBelow learns the descriptor below TLS, for ready.
+func (c *conn) setUpBelow(nc *tls.Conn) {
+	below, ok := nc.NetConn().(*net.TCPConn)
+	if !ok {
+		return
+	}
+	raw, err := below.SyscallConn()
+	if err != nil || !limitUnsent(raw, readyUnsent) {
+		return
+	}
+	raw.Control(func(fd uintptr) { c.fd.number = int(fd) })
+	c.secure = true
 }
 
 // rawReader reads from a file descriptor and holds a buffer only between a read

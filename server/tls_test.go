@@ -3,8 +3,10 @@ package server_test
 import (
 	"crypto/tls"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,6 +129,38 @@ func TestConflationOverTLS(t *testing.T) {
 	}
 	if n := r.srv.Metrics().Hub.Frames.Superseded; n == 0 {
 		t.Error("nothing was superseded")
+	}
+}
+
+// The shard writes to a TLS connection itself as long as its socket has room, in
+// writes of every size. One that nobody reads must not hold up the others.
+func TestStalledTLSHoldsUpNobody(t *testing.T) {
+	for _, size := range []int{100, 3000, 15 << 10, 100 << 10} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			r := newRig(t, hub.Options{Shards: 1}, server.Options{})
+			secure := httptest.NewTLSServer(r.srv)
+			defer secure.Close()
+			stalled, reading := dialTLS(t, secure), dialTLS(t, secure)
+			stalled.net.(*tls.Conn).NetConn().(*net.TCPConn).SetReadBuffer(16 << 10)
+			stalled.send(&control.Hello{Version: 2})
+			reading.send(&control.Hello{Version: 2})
+			stalled.sync()
+			reading.sync()
+			pad := strings.Repeat("x", size)
+			for n, sent := 1, 0; sent < 1<<20; n, sent = n+1, sent+size {
+				q := quote(n)
+				q.Symbol = pad
+				if err := market.QuoteEvent.Publish(t.Context(), r.hub, nova.Broadcast(), q); err != nil {
+					t.Fatal(err)
+				}
+				if got := reading.quote(uint64(n)); got.Ts != int64(n) {
+					t.Fatalf("quote %d, want %d", got.Ts, n)
+				}
+			}
+			if n := r.srv.Metrics().Hub.Frames.Unsent; n == 0 {
+				t.Error("the stalled socket took everything: nothing was tested")
+			}
+		})
 	}
 }
 

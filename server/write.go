@@ -98,8 +98,8 @@ func (c *conn) flusher() {
 // longer than to encrypt and copy writeSize.
 const stalledAfter = 5 * time.Millisecond
 
-// flushBlocking writes from a goroutine of its own: such connections can make no
-// non-blocking write.
+// flushBlocking writes to a connection that can make no non-blocking write: at once
+// where the socket has room for it, otherwise from a goroutine of its own.
 func (c *conn) flushBlocking() {
 	w := writers.Get().(*writer)
 	b := c.session().Begin(&c.cursor, w.buf[:0])
@@ -108,25 +108,51 @@ func (c *conn) flushBlocking() {
 		return
 	}
 	c.beginFlushing()
+	if c.ready(b) {
+		b = c.writeRest(w, b, c.ready)
+	}
+	if b == nil {
+		c.flushing.Add(-1)
+		writers.Put(w)
+		return
+	}
 	c.server.spawn(func() {
-		defer writers.Put(w)
-		defer c.flushing.Add(-1)
-		for b != nil {
-			began := time.Now()
-			n, err := c.net.Write(b)
-			if n > 0 {
-				c.took(n)
-			}
-			if err != nil {
-				c.session().Wrote(&c.cursor, n, len(b))
-				c.cut()
-				return
-			}
-			if time.Since(began) >= stalledAfter { // it waited for the reader
-				c.session().Conflate(&c.cursor)
-			}
-			b = c.session().Next(&c.cursor, n, n, w.buf[:0])
-			c.wake()
-		}
+		c.writeRest(w, b, func([]byte) bool { return true })
+		c.flushing.Add(-1)
+		writers.Put(w)
 	})
+}
+
+// writeRest writes b and what comes after it, as long as again says so. It returns
+// what it left to write, nil when there is nothing or the connection is dead.
+func (c *conn) writeRest(w *writer, b []byte, again func([]byte) bool) []byte {
+	for {
+		began := time.Now()
+		n, err := c.net.Write(b)
+		if n > 0 {
+			c.took(n)
+		}
+		if err != nil {
+			c.session().Wrote(&c.cursor, n, len(b))
+			c.cut()
+			return nil
+		}
+		if time.Since(began) >= stalledAfter { // it waited for the reader
+			c.session().Conflate(&c.cursor)
+		}
+		b = c.session().Next(&c.cursor, n, n, w.buf[:0])
+		c.wake()
+		if b == nil || !again(b) {
+			return b
+		}
+	}
+}
+
+// ready reports whether the socket below TLS takes b without waiting.
+func (c *conn) ready(b []byte) bool {
+	if !c.secure || len(b) > readyBytes || !c.fd.use() {
+		return false
+	}
+	defer c.unuse()
+	return writable(c.fd.number)
 }
