@@ -39,6 +39,7 @@ type item struct {
 const (
 	batchBytes  = 256 << 10 // a receiver that keeps one frame keeps its batch alive
 	writesATurn = 256
+	manySockets = 8
 	smallTarget = 256 // receivers up to which a target goes first
 )
 
@@ -265,6 +266,9 @@ func (sh *shard) publish(items []item, alone bool) {
 		frames[i] = items[i].frame
 	}
 	batch := session.NewBatch(frames)
+	if len(list) >= manySockets {
+		batch.Lay()
+	}
 	batch.Hold(&sh.hub.held)
 	defer batch.Release(&sh.hub.held)
 	small := len(list) <= smallTarget

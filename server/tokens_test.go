@@ -140,6 +140,7 @@ func BenchmarkRateLimit(b *testing.B) {
 			own, other := net.Pipe()
 			defer other.Close()
 			conn := &conn{server: &Server{limits: newLimits(c.limit)}, net: addressed{own}}
+			conn.phase.Store(admitted)
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				if n%c.reads == 0 {

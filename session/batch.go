@@ -9,8 +9,11 @@ import (
 // Batch is an immutable sequence of frames that rings refer to.
 type Batch struct {
 	frames  []Frame
-	classes uint8 // a bit per wire.Delivery of its frames
-	own     bool  // all frames are of the protocol itself
+	classes uint8    // a bit per wire.Delivery of its frames
+	own     bool     // all frames are of the protocol itself
+	laid    []byte   // all frames side by side, nil = they are apart
+	marks   []uint32 // where in laid the envelope of each begins
+	longest int      // of the frames laid
 	refs    atomic.Int32
 	keys    atomic.Pointer[[]string] // of frames of class latest, once somebody asked
 }
@@ -33,6 +36,35 @@ func NewBatch(frames []Frame) *Batch {
 		b.own = b.own && f.Event == nil
 	}
 	return b
+}
+
+// maxLaid is the most bytes of frames side by side; what is longer saves nothing.
+const maxLaid = 64 << 10
+
+// Lay puts the frames side by side in memory, so that a socket gets all of them in
+// one copy. It pays when there are many sockets, and must come before any has the
+// batch.
+func (b *Batch) Lay() {
+	size := b.bytes(0, len(b.frames))
+	if len(b.frames) < 2 || size > maxLaid {
+		return
+	}
+	b.laid, b.marks = make([]byte, 0, size), make([]uint32, len(b.frames))
+	for i := range b.frames {
+		f := &b.frames[i]
+		b.marks[i] = uint32(len(b.laid) + int(f.head))
+		b.laid = append(b.laid, f.data...)
+		f.data = b.laid[len(b.laid)-len(f.data) : len(b.laid) : len(b.laid)]
+		b.longest = max(b.longest, len(f.data))
+	}
+}
+
+// before returns the bytes of the frames in front of frame i.
+func (b *Batch) before(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return b.frames[i-1].sum
 }
 
 // Len returns the number of frames.
@@ -90,12 +122,5 @@ func (b *Batch) key(i int, key func(*Frame) string) string {
 
 // bytes returns the bytes of n frames from first on.
 func (b *Batch) bytes(first, n int) int {
-	if n == 0 {
-		return 0
-	}
-	total := b.frames[first+n-1].sum
-	if first > 0 {
-		total -= b.frames[first-1].sum
-	}
-	return total
+	return b.before(first+n) - b.before(first)
 }

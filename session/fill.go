@@ -137,6 +137,9 @@ func (q *Queue) fillFrames(c *Cursor, p *place, dst []byte, start int, stop uint
 			}
 			continue
 		}
+		if dst = q.fillLaid(c, p, r, dst, stop, form); p.next >= r.end() {
+			continue
+		}
 		frames := r.batch.frames[r.first : r.first+r.count]
 		for k := int(p.next - r.num); k < len(frames) && p.next < stop; k++ {
 			f := &frames[k]
@@ -171,6 +174,29 @@ func (q *Queue) fillFrames(c *Cursor, p *place, dst []byte, start int, stop uint
 		}
 	}
 	return dst, true
+}
+
+// fillLaid copies what stands before number stop of a run at once, if its frames lie
+// side by side, are written as they lie, and fit.
+func (q *Queue) fillLaid(c *Cursor, p *place, r *run, dst []byte, stop uint64, form form) []byte {
+	b := r.batch
+	if b.laid == nil || form != 0 || p.off > 0 || p.next <= q.written || c.Share && b.longest >= q.limits.ShareSize {
+		return dst
+	}
+	first, n := int(r.first)+int(p.next-r.num), int(min(stop, r.end())-p.next)
+	from, to := b.before(first), b.before(first+n)
+	if to-from > cap(dst)-len(dst) {
+		return dst
+	}
+	written := append(dst, b.laid[from:to]...)
+	if q.limits.Numbered {
+		for i, mark := range b.marks[first : first+n] {
+			stamp(written[len(dst)+int(mark)-from:], p.next+uint64(i))
+		}
+	}
+	dst = written
+	q.passAll(p, b, n, to-from)
+	return dst
 }
 
 // share copies what is left before the payload of a frame and leaves the payload
@@ -220,16 +246,23 @@ func (q *Queue) fillGap(p *place, r *run, dst []byte, start int) (_ []byte, more
 
 // pass moves p behind frame f of batch b.
 func (q *Queue) pass(p *place, b *Batch, f *Frame) {
-	switch {
-	case p.next <= q.written:
-	case b.own:
-		p.ownFrames++
-		p.ownBytes += int32(f.Size())
-	default:
-		p.frames++
-		p.bytes += int32(f.Size())
+	if p.next <= q.written {
+		p.next++
+		return
 	}
-	p.next++
+	q.passAll(p, b, 1, f.Size())
+}
+
+// passAll moves p behind n frames of batch b, none of which was written before.
+func (q *Queue) passAll(p *place, b *Batch, n, bytes int) {
+	if b.own {
+		p.ownFrames += int32(n)
+		p.ownBytes += int32(bytes)
+	} else {
+		p.frames += int32(n)
+		p.bytes += int32(bytes)
+	}
+	p.next += uint64(n)
 }
 
 // begun returns how many control frames of each list the write under way has

@@ -129,10 +129,15 @@ func (f *Frame) appendTo(dst []byte, number uint64, fm form) []byte {
 	at := len(dst) + int(f.head)
 	dst = append(dst, f.data...)
 	if number != 0 {
-		dst[at+offFlags] |= flagSeq
-		binary.LittleEndian.PutUint64(dst[at+offSeq:], number)
+		stamp(dst[at:], number)
 	}
 	return dst
+}
+
+// stamp gives a frame its number; b begins with its envelope.
+func stamp(b []byte, number uint64) {
+	b[offFlags] |= flagSeq
+	binary.LittleEndian.PutUint64(b[offSeq:], number)
 }
 
 // appendBare appends the frame without a WebSocket header.
@@ -144,8 +149,7 @@ func (f *Frame) appendBare(dst []byte, number uint64, fm form) []byte {
 		dst = f.appendTrailer(dst)
 	}
 	if number != 0 {
-		dst[at+offFlags] |= flagSeq
-		binary.LittleEndian.PutUint64(dst[at+offSeq:], number)
+		stamp(dst[at:], number)
 	}
 	return dst
 }
@@ -171,8 +175,7 @@ func (f *Frame) appendPart(dst []byte, number uint64, fm form, off, room int) []
 	at := len(first)
 	first = append(first, f.data[f.head:int(f.head)+wire.HeaderLen]...)
 	if number != 0 {
-		first[at+offFlags] |= flagSeq
-		binary.LittleEndian.PutUint64(first[at+offSeq:], number)
+		stamp(first[at:], number)
 	}
 	last := first[len(first):]
 	switch {

@@ -314,6 +314,9 @@ func compareWithModel(t *testing.T, seed int64) {
 			}
 			skip := r.Intn(len(frames))
 			batch := NewBatch(frames)
+			if len(frames)%2 == 0 {
+				batch.Lay()
+			}
 			before := len(m.dropped)
 			dropped := q.Append(batch, skip, len(frames)-skip)
 			m.append(frames[skip:])

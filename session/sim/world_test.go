@@ -188,6 +188,9 @@ func (w *world) publish(pub, room int, class wire.Delivery, key byte, size, coun
 		w.pubs[pub]++
 	}
 	b := session.NewBatch(frames)
+	if len(frames)%2 == 0 {
+		b.Lay()
+	}
 	b.Hold(&w.held)
 	for _, s := range w.sessions {
 		if s.in[room] {
