@@ -2,7 +2,7 @@ package peers
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 )
 
@@ -48,6 +48,18 @@ func bars() []bar {
 	}
 }
 
+// verdict says whether the median keeps the bar, and if not, whether a round did.
+func (b *bar) verdict(got []float64) string {
+	keeps := func(v float64) bool { return v >= b.bound && !b.atMost || v <= b.bound && b.atMost }
+	switch {
+	case keeps(median(got)):
+		return "yes"
+	case slices.ContainsFunc(got, keeps):
+		return "some rounds"
+	}
+	return "**no**"
+}
+
 // barTable compares the bars that the tables can tell about.
 func barTable(tables []*Table) string {
 	var s strings.Builder
@@ -56,22 +68,18 @@ func barTable(tables []*Table) string {
 			if t.Workload.Name != b.workload {
 				continue
 			}
-			what, got := b.a+", "+b.measure.name, median(t.values(b.a, b.measure))
+			what, got := b.a+", "+b.measure.name, t.values(b.a, b.measure)
 			if b.b != "" {
-				what, got = fmt.Sprintf("%s / %s, %s", b.a, b.b, b.measure.name), median(t.ratios(b.a, b.b, b.measure))
+				what, got = fmt.Sprintf("%s / %s, %s", b.a, b.b, b.measure.name), t.ratios(b.a, b.b, b.measure)
 			}
-			if math.IsNaN(got) {
+			if len(got) == 0 {
 				continue
 			}
-			sign, holds := "≥", got >= b.bound
+			sign := "≥"
 			if b.atMost {
-				sign, holds = "≤", got <= b.bound
+				sign = "≤"
 			}
-			verdict := "yes"
-			if !holds {
-				verdict = "**no**"
-			}
-			fmt.Fprintf(&s, "| %s | %s | %s %s | %s | %s |\n", b.workload, what, sign, number(b.bound), number(got), verdict)
+			fmt.Fprintf(&s, "| %s | %s | %s %s | %s | %s |\n", b.workload, what, sign, number(b.bound), figure(got, true), b.verdict(got))
 		}
 	}
 	if s.Len() == 0 {
