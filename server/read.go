@@ -37,10 +37,20 @@ func (c *conn) read(early []byte) {
 // are bytes it goes on as readOn.
 func (c *conn) park() {
 	if c.reader.wait(c.raw) {
+		deepen(len(c.reader.buf))
 		c.readOn(true)
 		return
 	}
 	c.finish()
+}
+
+// deepen makes the stack as large as taking a frame needs, while there is next to
+// nothing on it: to grow on the way costs a copy of all that is on it, twice.
+//
+//go:noinline
+func deepen(n int) byte {
+	var room [4 << 10]byte
+	return room[n%len(room)]
 }
 
 // feedRead takes what was read; false ends the reader.
