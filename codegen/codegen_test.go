@@ -174,26 +174,6 @@ func TestCommittedCodeIsFresh(t *testing.T) {
 	}
 }
 
-func TestMarketSchemaIsTheDesigns(t *testing.T) {
-	root := repository(t)
-	for ours, theirs := range map[string]string{
-		"market/schema.json":           "../shared/spec/market.schema.json",
-		"examples/seismic/schema.json": "../shared/data/earthquakes.schema.json",
-	} {
-		a, err := os.ReadFile(filepath.Join(root, ours))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(filepath.Join(root, theirs))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(a, b) {
-			t.Errorf("%s is not %s", ours, theirs)
-		}
-	}
-}
-
 // repository returns the folder that holds go.mod.
 func repository(t *testing.T) string {
 	t.Helper()

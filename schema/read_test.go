@@ -24,7 +24,7 @@ func tableOf(t *testing.T, m *schema.Model, event string) *schema.Table {
 }
 
 func TestMarket(t *testing.T) {
-	m := read(t, string(shared(t, "spec/market.schema.json")))
+	m := read(t, string(file(t, "../market/schema.json")))
 	for event, want := range map[string]string{
 		"quote":     "{symbol:string bid:double ask:double bidSize:int64 askSize:int64 ts:int64}",
 		"trade":     "{symbol:string price:double volume:int64 side:enum(buy sell) ts:int64}",
@@ -59,7 +59,7 @@ func TestMarket(t *testing.T) {
 }
 
 func TestEarthquakes(t *testing.T) {
-	m := read(t, string(shared(t, "data/earthquakes.schema.json")))
+	m := read(t, string(file(t, "../examples/seismic/schema.json")))
 	want := "{id:string mag:double place:string time:int64 updated:int64 tz:int64 felt:int64~ cdi:double~ mmi:double~ " +
 		"alert:enum(green yellow orange red)~ status:enum(automatic reviewed deleted) tsunami:bool sig:int64 net:string code:string " +
 		"sources:[string] nst:int64~ dmin:double~ rms:double~ gap:double~ magType:enum(ml md mb mww mb_lg mwr mw) " +
@@ -73,7 +73,7 @@ func TestEarthquakes(t *testing.T) {
 // schemas, and a Module as schemas.
 func TestWholeDocuments(t *testing.T) {
 	var shapes []shape
-	if err := json.Unmarshal(shared(t, "data/typebox-shapes.json"), &shapes); err != nil {
+	if err := json.Unmarshal(file(t, "testdata/typebox-shapes.json"), &shapes); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string][]string{

@@ -13,25 +13,12 @@ import (
 	"github.com/ignex/nova/wire"
 )
 
-// shared returns the bytes of a reference file that lies beside the repository.
-func shared(t *testing.T, name string) []byte {
+// file returns the bytes of a file of the repository, by its path from this folder.
+func file(t *testing.T, path string) []byte {
 	t.Helper()
-	dir, err := os.Getwd()
+	data, err := os.ReadFile(filepath.FromSlash(path))
 	if err != nil {
 		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "..", "shared", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatalf("the reference data is needed beside the repository: %v", err)
 	}
 	return data
 }

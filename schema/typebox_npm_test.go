@@ -8,9 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/ignex/nova/schema"
+	"github.com/ignex/nova/wire"
 )
 
 // What testdata/typebox/emit.mjs describes, worked out by hand.
@@ -87,9 +89,42 @@ func same(t *testing.T, what string, a, b *schema.Model) {
 	}
 }
 
-// emitTypeBox runs emit.mjs, installing the packages it needs when they are
-// missing.
+// The example in docs/schema.md gives what it says, with both lines.
+func TestTypeBoxOfTheDocument(t *testing.T) {
+	text := string(file(t, "../docs/schema.md"))
+	_, rest, found := strings.Cut(text, "```js\n")
+	program, _, ended := strings.Cut(rest, "```")
+	if !found || !ended {
+		t.Fatal("docs/schema.md has no js block")
+	}
+	for _, name := range []string{"typebox", "@sinclair/typebox"} {
+		m := read(t, string(runTypeBox(t, strings.Replace(program, `"typebox"`, `"`+name+`"`, 1), "--input-type=module", "-")))
+		const trade, quote = "{symbol:string price:double side:enum(buy sell)}", "{symbol:string bid:double}"
+		if got := describeTable(tableOf(t, m, "trade")); got != trade {
+			t.Errorf("%s: trade is %s, want %s", name, got, trade)
+		}
+		if q := tableOf(t, m, "quote"); q.Name != "Quote" || describeTable(q) != quote || m.Events[1].Delivery != wire.DeliverLatest {
+			t.Errorf("%s: quote is %s %s, %+v", name, q.Name, describeTable(q), m.Events[1])
+		}
+		if len(m.Calls) != 1 || m.Calls[0].Response.Name != "Quote" {
+			t.Errorf("%s: calls %+v", name, m.Calls)
+		}
+	}
+}
+
+// emitTypeBox runs emit.mjs.
 func emitTypeBox(t *testing.T) map[string]json.RawMessage {
+	t.Helper()
+	docs := map[string]json.RawMessage{}
+	if err := json.Unmarshal(runTypeBox(t, "", "emit.mjs"), &docs); err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+// runTypeBox runs node where both lines of TypeBox are installed, and installs them
+// when they are missing.
+func runTypeBox(t *testing.T, stdin string, args ...string) []byte {
 	t.Helper()
 	dir := filepath.Join("testdata", "typebox")
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "typebox", "package.json")); errors.Is(err, fs.ErrNotExist) {
@@ -99,16 +134,13 @@ func emitTypeBox(t *testing.T) map[string]json.RawMessage {
 			t.Fatalf("npm ci (Node.js and npm are needed): %v\n%s", err, out)
 		}
 	}
-	cmd := exec.Command("node", "emit.mjs")
+	cmd := exec.Command("node", args...)
 	cmd.Dir = dir
+	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("node emit.mjs: %v", err)
+		t.Fatalf("node %v: %v", args, err)
 	}
-	docs := map[string]json.RawMessage{}
-	if err := json.Unmarshal(out, &docs); err != nil {
-		t.Fatal(err)
-	}
-	return docs
+	return out
 }

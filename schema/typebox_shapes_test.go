@@ -50,7 +50,7 @@ func verdictFor(all map[[3]string]string, s shape, version string) (string, bool
 // emits, as a field and as an event.
 func TestTypeBoxShapes(t *testing.T) {
 	var shapes []shape
-	if err := json.Unmarshal(shared(t, "data/typebox-shapes.json"), &shapes); err != nil {
+	if err := json.Unmarshal(file(t, "testdata/typebox-shapes.json"), &shapes); err != nil {
 		t.Fatal(err)
 	}
 	all := verdicts(t)

@@ -10,23 +10,10 @@ import (
 	"github.com/ignex/nova/schema"
 )
 
-// sharedFile reads a file of the data that lies beside the repository.
-func sharedFile(t *testing.T, name string) []byte {
+// seismicFile reads a file of examples/seismic.
+func seismicFile(t *testing.T, name string) []byte {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "..", "shared", name))
+	data, err := os.ReadFile(filepath.Join("..", "examples", "seismic", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +23,7 @@ func sharedFile(t *testing.T, name string) []byte {
 // A week of real events keeps every value: nulls, quotation marks, non-ASCII
 // places, literals with a space.
 func TestDynamicEarthquakes(t *testing.T) {
-	model, err := schema.Read("earthquakes.schema.json", sharedFile(t, "data/earthquakes.schema.json"), schema.Options{})
+	model, err := schema.Read("schema.json", seismicFile(t, "schema.json"), schema.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +39,7 @@ func TestDynamicEarthquakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for line := range bytes.Lines(sharedFile(t, "data/earthquakes.ndjson")) {
+	for line := range bytes.Lines(seismicFile(t, "earthquakes.ndjson")) {
 		n++
 		frame, err := l.AppendFrameJSON(nil, event, line)
 		if err != nil {

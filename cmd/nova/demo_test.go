@@ -89,7 +89,7 @@ func TestDemoChat(t *testing.T) {
 // The week of earthquakes comes out as it went in, by the feed of the demo and
 // by nova pub.
 func TestDemoEarthquakes(t *testing.T) {
-	schema, feed := shared(t, "data/earthquakes.schema.json"), shared(t, "data/earthquakes.ndjson")
+	schema, feed := seismic("schema.json"), seismic("earthquakes.ndjson")
 	demo, url := startDemo(t, "--schema", schema, "--feed", feed, "--speed", "0")
 	if code, body := fetch(t, url+"/"); code != 200 || !strings.Contains(body, "generic.js") || !strings.Contains(body, `content="earthquake"`) {
 		t.Errorf("page: %d %.800s", code, body)

@@ -145,15 +145,8 @@ func startDemo(t *testing.T, args ...string) (*running, string) {
 	return r, strings.TrimSpace(r.line(t, "http://"))
 }
 
-// shared is the path of a file of the data beside the repository.
-func shared(t *testing.T, name string) string {
-	t.Helper()
-	path := filepath.Join("..", "..", "..", "shared", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
+// seismic is the path of a file of the example with a week of earthquakes.
+func seismic(name string) string { return filepath.Join("..", "..", "examples", "seismic", name) }
 
 // write makes a file in a directory of the test.
 func write(t *testing.T, name, text string) string {

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 /** The repository's root. */
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A file of the data that the project's tests share. */
-export const shared = (name: string): string => join(root, "../shared/data", name);
+/** A file of the example with a week of earthquakes. */
+export const seismic = (name: string): string => join(root, "examples/seismic", name);
 
 /** Where a test leaves a file for people to look at. */
 export function artifact(name: string): string {

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { coloursOf, connected, launch, open } from "../lib/browser.ts";
 import { Demo } from "../lib/demo.ts";
-import { artifact, shared } from "../lib/paths.ts";
+import { artifact, seismic } from "../lib/paths.ts";
 
 interface Quake {
   id: string;
@@ -12,7 +12,7 @@ interface Quake {
   status: string;
 }
 
-const quakes = readFileSync(shared("earthquakes.ndjson"), "utf8")
+const quakes = readFileSync(seismic("earthquakes.ndjson"), "utf8")
   .split("\n")
   .filter((line) => line !== "")
   .map((line) => JSON.parse(line) as Quake);
@@ -21,7 +21,7 @@ let demo: Demo;
 let browser: Browser;
 
 beforeAll(async () => {
-  const args = ["--schema", shared("earthquakes.schema.json"), "--feed", shared("earthquakes.ndjson"), "--event", "earthquake", "--speed", "0"];
+  const args = ["--schema", seismic("schema.json"), "--feed", seismic("earthquakes.ndjson"), "--event", "earthquake", "--speed", "0"];
   [demo, browser] = await Promise.all([Demo.start(args), launch()]);
 });
 afterAll(async () => {
@@ -33,7 +33,7 @@ const received = (page: Page, n: string) =>
   page.waitForFunction((n) => document.querySelector("#records-note")!.textContent!.startsWith(`${n} received`), n);
 
 test("the page is open while the whole file is published", async () => {
-  const empty = await Demo.start(["--schema", shared("earthquakes.schema.json")]);
+  const empty = await Demo.start(["--schema", seismic("schema.json")]);
   const { page, complaints, close } = await open(browser, empty.url);
   await connected(page);
   const target = { topic: "earthquake" };

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 // lines returns the recorded earthquakes, one JSON object each.
 func lines(t *testing.T) [][]byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "data", "earthquakes.ndjson"))
+	data, err := os.ReadFile("earthquakes.ndjson")
 	if err != nil {
 		t.Fatal(err)
 	}

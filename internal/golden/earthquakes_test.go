@@ -16,7 +16,7 @@ import (
 // A week of real earthquakes: JSON in equals JSON out, field by field, through
 // each codec, and the judges accept every frame.
 func TestEarthquakes(t *testing.T) {
-	file, err := os.Open(filepath.Join(golden.Root(t), "..", "shared", "data", "earthquakes.ndjson"))
+	file, err := os.Open(filepath.Join(golden.Root(t), "examples", "seismic", "earthquakes.ndjson"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ describe("frames built by flatc", () => {
 
   test("every line of the earthquake file", () => {
     const layout = readLayout("seismic");
-    const text = readFileSync(join(root, "../shared/data/earthquakes.ndjson"), "utf8");
+    const text = readFileSync(join(root, "examples/seismic/earthquakes.ndjson"), "utf8");
     const lines = text.split("\n").filter((l) => l !== "").map((l) => JSON.parse(l) as object);
     expect(lines).toHaveLength(1707);
     const event = eventOf(layout, "earthquake");
