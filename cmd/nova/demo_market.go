@@ -112,6 +112,9 @@ func (d *demo) simulate(ctx context.Context) error {
 			return nil
 		case now := <-second.C:
 			err = market.PortfolioEvent.Publish(ctx, d.hub, nova.Broadcast(), walk.portfolio(now.UnixMilli()))
+		case rate := <-d.pace.changed:
+			pace = newPace(rate)
+			tick.Reset(pace.period)
 		case now := <-tick.C:
 			err = d.quotes(ctx, walk, pace.due(now))
 		}

@@ -21,7 +21,7 @@ import (
 )
 
 // A demo is watched as a whole: a burst of a few thousand events must not be
-// thinned out for a browser that draws, and a replayed file is there for pages
+// thinned out for a browser that draws, and what was published is there for pages
 // that are opened later.
 const (
 	demoQueue   = 16_384
@@ -43,16 +43,17 @@ type demo struct {
 	hub  *hub.Hub
 	srv  *server.Server
 	last lastQuotes
+	pace *feedRate // of the synthetic market; nil without
 }
 
 // serve runs until ctx ends, the feed fails or the server does.
 func (d *demo) serve(ctx context.Context, listener net.Listener) error {
 	defer listener.Close()
-	options := hub.Options{Schema: d.schema, Logger: d.logger,
-		Backpressure: hub.Backpressure{MaxFrames: demoQueue, MaxBytes: demoBytes}}
-	if d.schema != market.Schema {
-		options.History.Size = demoHistory
+	if d.simulates() {
+		d.pace = newFeedRate(d.rate)
 	}
+	options := hub.Options{Schema: d.schema, Logger: d.logger,
+		Backpressure: hub.Backpressure{MaxFrames: demoQueue, MaxBytes: demoBytes}, History: hub.History{Size: demoHistory}}
 	var err error
 	if d.hub, err = hub.New(options); err != nil {
 		return err
@@ -67,7 +68,7 @@ func (d *demo) serve(ctx context.Context, listener net.Listener) error {
 			return errors.Join(err, d.hub.Close(ctx))
 		}
 	}
-	web := &http.Server{Handler: d.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn)}
+	web := &http.Server{Handler: d.routes(), ConnContext: withConn, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn)}
 	run, cancel := context.WithCancelCause(ctx)
 	var tasks sync.WaitGroup
 	tasks.Go(func() {
@@ -101,7 +102,9 @@ func (d *demo) shutdown(ctx context.Context, web *http.Server) error {
 func (d *demo) routes() http.Handler {
 	layout := d.schema.Layout()
 	mux := http.NewServeMux()
-	mux.Handle("/ws", d.srv)
+	cut := &cutter{}
+	mux.Handle("/ws", cut.socket(d.srv))
+	mux.Handle("/cut", cut)
 	routes := d.srv.Routes()
 	for _, path := range []string{"/health", "/healthz", "/readyz", "/clients", "/metrics", "/api/disconnect"} {
 		mux.Handle(path, routes)
@@ -111,7 +114,12 @@ func (d *demo) routes() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(layout) // the client is gone: nobody to tell
 	})
-	mux.Handle("/", page.Handler(page.Config{Generic: d.schema != market.Schema, Topics: d.topics()}))
+	config := page.Config{Generic: d.schema != market.Schema, Topics: d.topics()}
+	if d.pace != nil {
+		mux.Handle("/feed", d.pace)
+		config.Feed = "feed"
+	}
+	mux.Handle("/", page.Handler(config))
 	return mux
 }
 
@@ -133,7 +141,7 @@ func (d *demo) greet(url string) {
 	switch {
 	case d.event != nil:
 		what += fmt.Sprintf(", events %s of %s on topic %s", d.event.Name, d.feed, d.topic)
-	case d.schema == market.Schema && d.rate > 0:
+	case d.simulates():
 		what += fmt.Sprintf(", %g events a second on topic %s", d.rate, d.topic)
 	}
 	fmt.Fprintf(d.stdout, "nova demo: %s\n  %s\nCtrl-C ends it.\n", what, url)
@@ -152,8 +160,11 @@ func (d *demo) play(ctx context.Context) error {
 	switch {
 	case d.event != nil:
 		return d.replay(ctx)
-	case d.schema == market.Schema && d.rate > 0:
+	case d.simulates():
 		return d.simulate(ctx)
 	}
 	return nil
 }
+
+// simulates reports whether the synthetic market is the feed.
+func (d *demo) simulates() bool { return d.event == nil && d.schema == market.Schema && d.rate > 0 }

@@ -31,6 +31,9 @@ type Config struct {
 	Topics []string
 	// Socket is the URL of the WebSocket, relative to the page. Default: ws.
 	Socket string
+	// Feed is the URL, relative to the page, that tells the rate of the feed and takes
+	// another; only the market page uses it. Default: none.
+	Feed string
 	// Schema is the URL of the JSON form of the schema's wire.Layout, relative to
 	// the page; only the generic page reads it. Default: schema.
 	Schema string
@@ -129,6 +132,7 @@ func configure(page []byte, config Config) []byte {
 		}
 	}
 	meta("socket", config.Socket)
+	meta("feed", config.Feed)
 	meta("schema", config.Schema)
 	meta("topics", strings.Join(config.Topics, ","))
 	return bytes.Replace(page, []byte("<!--nova:config-->\n"), []byte(head.String()), 1)

@@ -12,14 +12,18 @@ import * as market from "./market/index.ts";
 import { Latency, Rate, READING } from "./meter.ts";
 import { readPalette } from "./palette.ts";
 import { Portfolio } from "./portfolio.ts";
+import { Proof } from "./proof.ts";
 import { QuotesTable } from "./quotes.ts";
+import { countClients, offerSpeed } from "./server.ts";
 import { Tap } from "./tap.ts";
 import { themeButton } from "./theme.ts";
 import { Tape } from "./trades.ts";
 import { offerCommand } from "./try.ts";
-import { everyFrame, paced } from "./ticker.ts";
+import { calm, everyFrame, paced } from "./ticker.ts";
 
 const ROOM = "lobby";
+/** More events than the demo keeps of a topic. */
+const EVERYTHING = 2 ** 20;
 const topics = (setting("topics") ?? "equities").split(",");
 
 say(byId("quotes-topic"), topics.join(", "));
@@ -34,7 +38,9 @@ const portfolio = new Portfolio();
 const tap = new Tap();
 const anatomy = new Anatomy(market.quote, topics[0] ?? "", tap);
 
-const nova = connect(socketURL(), { schema: market.schema, webSocket: tap.socket });
+/** Names the socket of this page to the server, which cuts it on our wish. */
+const page = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+const nova = connect(`${socketURL()}?page=${page}`, { schema: market.schema, webSocket: tap.socket });
 
 nova.on(market.quote, (q) => {
   rate.count();
@@ -61,12 +67,16 @@ nova.on(market.chat, (m) => {
   chat.receive(m);
 });
 
-for (const topic of topics) nova.subscribe(topic);
+const proof = new Proof(nova, topics[0] ?? "", page, () => book.now());
+
+for (const topic of topics) nova.subscribe(topic, { limit: EVERYTHING });
 nova.subscribe(ROOM);
 
 offerCommand(ROOM);
+void offerSpeed();
 
 new ConnectionPill(nova, (connected) => {
+  proof.connection(connected);
   if (connected) {
     rate.connected();
     latency.connected();
@@ -76,12 +86,15 @@ new ConnectionPill(nova, (connected) => {
 themeButton(() => {
   const palette = readPalette();
   chart.paint(palette);
+  proof.paint(palette);
   rate.spark.paint(palette.accent);
   latency.spark.paint(palette.up);
 });
 
 everyFrame([
   (now) => chart.draw(now),
+  paced(calm() ? 250 : 50, () => proof.draw()),
+  paced(250, () => proof.read()),
   paced(80, (now) => quotes.draw(now)),
   paced(120, () => tape.draw()),
   paced(250, () => portfolio.draw()),
@@ -91,4 +104,5 @@ everyFrame([
     latency.read();
   }),
   paced(1000, () => book.settle()),
+  paced(2000, () => void (nova.status.state === "connected" && countClients())),
 ]);
