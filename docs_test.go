@@ -92,18 +92,3 @@ const frame = Buffer.from(` + string(hexFrame) + `, "hex");
 		t.Errorf("the snippet printed %q, want %q", got, want)
 	}
 }
-
-// The README shows the example that the tests run.
-func TestReadmeShowsTheExample(t *testing.T) {
-	source, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := regexp.MustCompile(`(?s)func Example\(\) \{\n(.*)\n\}\n`).FindSubmatch(source)
-	if body == nil {
-		t.Fatal("example_test.go has no Example")
-	}
-	if shown := block(t, "README.md", "go"); !strings.Contains(shown, strings.TrimSpace(string(body[1]))) {
-		t.Errorf("the first Go block of README.md is not the body of Example in example_test.go:\n%s", shown)
-	}
-}
