@@ -87,7 +87,7 @@ func (o *callOptions) run(ctx context.Context, text []byte, stdout io.Writer) er
 	defer cancel()
 	layout, err := o.server.layout(ctx)
 	if err != nil {
-		return err
+		return o.late(parent, err)
 	}
 	call, err := layout.FindCall(o.name)
 	if err != nil {
@@ -98,19 +98,25 @@ func (o *callOptions) run(ctx context.Context, text []byte, stdout io.Writer) er
 		return fmt.Errorf("the JSON: %w", err)
 	}
 	response, err := o.exchange(ctx, layout, call, request)
-	switch {
-	case parent.Err() != nil:
-		return errInterrupted
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: no response within %s", o.name, o.timeout)
-	case err != nil:
-		return err
+	if err != nil {
+		return o.late(parent, err)
 	}
 	line, err := layout.AppendJSON(nil, call.Response, response)
 	if err != nil {
 		return fmt.Errorf("the response does not decode: %w", err)
 	}
 	_, err = fmt.Fprintf(stdout, "%s\n", line)
+	return err
+}
+
+// late tells an interrupt, and the end of the time, from other errors.
+func (o *callOptions) late(parent context.Context, err error) error {
+	switch {
+	case parent.Err() != nil:
+		return errInterrupted
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: no response within %s; --timeout gives it more", o.name, o.timeout)
+	}
 	return err
 }
 

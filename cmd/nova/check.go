@@ -175,6 +175,9 @@ func gitShow(ctx context.Context, rev, path string) ([]byte, error) {
 
 // readLock reads the lock file beside a schema; nil: there is none.
 func readLock(file string) (*schema.Lock, error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("schema file %s does not exist; write nova check NEW or nova check OLD NEW", file)
+	}
 	path := codegen.LockPath(file)
 	data, err := os.ReadFile(path)
 	switch {

@@ -39,13 +39,14 @@ func newDemo() *cobra.Command {
 		Use:   "demo",
 		Short: "Serve a live feed and a page that shows it",
 		Long: `demo serves a WebSocket at /ws, a page at /, the schema at /schema, the state at
-/health, and for this machine only the HTTP API at /api and the clients at /clients. Without --schema it
-is a market: quotes and trades on topic equities, a portfolio every second to everyone,
-and chat rooms. With --schema and --feed it replays a file of events (NDJSON or CSV) as
-fast as their time or ts field says, times --speed; 0 is as fast as possible.`,
+/health, and for this machine only the HTTP API at /api and the clients at /clients.
+Without --schema it is a market: quotes and trades on topic equities, a portfolio every
+second to everyone, and chat rooms; the page cuts its own connection on request. With
+--schema and --feed it replays a file of events (NDJSON or CSV) as fast as their time
+or ts field says, times --speed; 0 is as fast as possible.`,
 		Example: `  nova demo
   nova demo --addr 127.0.0.1:8080 --rate 500
-  nova demo --schema quakes.schema.json --feed quakes.ndjson --event earthquake --speed 1000`,
+  nova demo --schema examples/seismic/schema.json --feed examples/seismic/earthquakes.ndjson --speed 10000`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.rateSet = cmd.Flags().Changed("rate")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"time"
 
@@ -30,9 +29,9 @@ func checkFeed(path string, layout *wire.Layout, event *wire.Event) error {
 
 // eachLine calls fn for each line of a feed that is not blank.
 func eachLine(path string, layout *wire.Layout, event *wire.Event, fn func(line int, text []byte) error) error {
-	file, err := os.Open(path)
+	file, err := openFile(path, "--feed")
 	if err != nil {
-		return fmt.Errorf("cannot read %s (%w); check --feed", path, errors.Unwrap(err))
+		return err
 	}
 	defer file.Close()
 	lines, err := newFileLines(path, file, layout, event)

@@ -45,6 +45,11 @@ by themselves; with 1012 they do, at once, to a new session.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch c := o.Code; {
+			case c == 1000, c == 1001, c == 1008, c >= 1011 && c <= 1013, c >= 3000 && c <= 4999:
+			default:
+				return usagef("--code %d cannot be sent; write 1000, 1001, 1008, 1011 to 1013 or 3000 to 4999", c)
+			}
 			if err := o.admin.resolve(cmd); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -14,6 +15,9 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, usagef("--addr %q is no address; write host:port or :port, such as :3000", addr)
+	}
+	if n, err := strconv.Atoi(port); err == nil && (n < 0 || n > 65535) {
+		return nil, usagef("--addr %q has no port of TCP; write one up to 65535, such as %s:3000", addr, host)
 	}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", addr)

@@ -179,10 +179,15 @@ func TestUsage(t *testing.T) {
 	fails(t, 2, []string{"sub", "--count", "many"}, `"many"`, "see nova sub --help")
 	fails(t, 2, []string{"sub", "--count"}, "needs an argument")
 	fails(t, 2, []string{"version", "now"}, `unexpected argument "now"`)
+	fails(t, 2, []string{"help", "pubb"}, `unknown command "pubb"; did you mean "pub"?`)
+	fails(t, 2, []string{"completion", "csh"}, `there is no completion for "csh"; write one of bash, fish, powershell, zsh`)
+	fails(t, 2, []string{"-x"}, "nova: unknown flag -x; nova --help lists all")
+	fails(t, 2, []string{"sub", "-t", "x"}, "nova sub: unknown flag -t; nova sub --help lists all")
+	fails(t, 1, []string{"check", "nofile.json"}, "schema file nofile.json does not exist; write nova check NEW")
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"help"}, {"demo", "--help"}, {"generate", "--help"}, {"pub", "--help"}, {"sub", "--help"}, {"version", "--help"},
+	for _, args := range [][]string{{}, {"--help"}, {"help"}, {"help", "pub"}, {"check", "--help"}, {"docs", "--help"}, {"demo", "--help"}, {"generate", "--help"}, {"pub", "--help"}, {"sub", "--help"}, {"version", "--help"},
 		{"serve", "--help"}, {"config", "--help"}, {"clients", "--help"}, {"disconnect", "--help"}, {"health", "--help"}, {"call", "--help"}} {
 		got := runNova(t, "", args...)
 		if got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "Examples:") {
@@ -199,6 +204,9 @@ func TestHelp(t *testing.T) {
 func TestVersion(t *testing.T) {
 	if got := runNova(t, "", "version"); got.code != 0 || !strings.HasPrefix(got.stdout, "nova ") || !strings.Contains(got.stdout, ", wire 2, go") {
 		t.Errorf("%+v", got)
+	}
+	if got, want := runNova(t, "", "--version"), runNova(t, "", "version"); got != want {
+		t.Errorf("%v, want %v", got, want)
 	}
 	if got := runNova(t, "", "version", "--json"); got.code != 0 || !strings.Contains(got.stdout, `"wire":2`) {
 		t.Errorf("%+v", got)

@@ -71,8 +71,8 @@ func TestDisconnect(t *testing.T) {
 			return 200, `{"disconnected":1}`
 		case body == `{"user":"bob","code":1012,"reason":"bye"}`:
 			return 200, `{"disconnected":1200}`
-		case strings.Contains(body, `"code":7`):
-			return 400, `{"code":"invalid","message":"write a close code","pointer":"/code"}`
+		case strings.Contains(body, `"reason":"long"`):
+			return 400, `{"code":"invalid","message":"the reason is too long","pointer":"/reason"}`
 		}
 		return 200, `{"disconnected":0}`
 	})
@@ -87,7 +87,10 @@ func TestDisconnect(t *testing.T) {
 	}
 	fails(t, 1, []string{"disconnect", "b", "--url", url}, `there is no client "b"`)
 	fails(t, 1, []string{"disconnect", "--user", "b", "--url", url}, `user "b" has no session`)
-	fails(t, 1, []string{"disconnect", "b", "--code", "7", "--url", url}, "write a close code (invalid)")
+	fails(t, 1, []string{"disconnect", "b", "--reason", "long", "--url", url}, "the reason is too long (invalid)")
+	for _, code := range []string{"0", "7", "1005", "1014", "2999", "5000"} {
+		fails(t, 2, []string{"disconnect", "b", "--code", code, "--url", url}, "--code "+code+" cannot be sent; write 1000, 1001")
+	}
 	fails(t, 2, []string{"disconnect"}, "nobody is named")
 	fails(t, 2, []string{"disconnect", "--user", ""}, "the name is empty")
 	fails(t, 2, []string{"disconnect", "", "--url", url}, "the name is empty")

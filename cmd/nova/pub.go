@@ -159,9 +159,9 @@ func (o *pubOptions) open(cmd *cobra.Command, layout *wire.Layout, event *wire.E
 	case o.from == "":
 		return &pubInput{name: "the JSON", lines: &oneValue{text: text}}, nil
 	}
-	file, err := os.Open(o.from)
+	file, err := openFile(o.from, "--from")
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s (%w); check --from", o.from, errors.Unwrap(err))
+		return nil, err
 	}
 	in := &pubInput{name: o.from, file: file}
 	var from io.Reader = file

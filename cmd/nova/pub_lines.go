@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -65,6 +66,19 @@ func (l *jsonLines) next() numbered {
 		}
 		return numbered{line: l.line, text: bytes.TrimRight(text, "\r\n")}
 	}
+}
+
+// openFile opens the file that a flag names.
+func openFile(path, flag string) (*os.File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s (%w); check %s", path, errors.Unwrap(err), flag)
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		file.Close()
+		return nil, fmt.Errorf("%s is a directory; name a file with %s", path, flag)
+	}
+	return file, nil
 }
 
 // newFileLines chooses the reader by the file's name.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,13 +67,25 @@ func report(w io.Writer, cmd *cobra.Command, err error) {
 	fmt.Fprintf(w, "%s: %s\n", cmd.CommandPath(), err)
 }
 
+// shells are those that cobra writes completions for.
+var shells = []string{"bash", "fish", "powershell", "zsh"}
+
 // unknownCommand reports a first word that is no command. Cobra's own error
 // takes several lines and, behind an unknown flag, names the flag.
 func unknownCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") || args[0] == "help" || args[0] == "completion" {
+	if len(args) > 1 && args[0] == "help" { // cobra's help answers with that of nova
+		args = args[1:]
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") {
 		return nil
 	}
 	name := args[0]
+	if name == "completion" && len(args) > 1 && !strings.HasPrefix(args[1], "-") && !slices.Contains(shells, args[1]) {
+		return usagef("there is no completion for %q; write one of %s", args[1], strings.Join(shells, ", "))
+	}
+	if name == "help" || name == "completion" {
+		return nil
+	}
 	for _, c := range root.Commands() {
 		if c.Name() == name || c.HasAlias(name) {
 			return nil
@@ -94,12 +107,14 @@ func newRoot() *cobra.Command {
   nova generate --schema schema.json --go events   Go code from a schema
   nova sub --topic equities                        events of a running server, decoded
   nova pub chat '{"room":"lobby","text":"hi","ts":0}' --topic lobby`,
+		Version:                    readVersion().String(),
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
 		Args:                       cobra.ArbitraryArgs, // run checks the first word
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("nova {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newDemo(), newServe(), newConfig(), newGenerate(), newCheck(), newDocs(), newPub(), newSub(), newCall(), newClients(), newDisconnect(), newHealth(), newVersion())
 	return root
@@ -110,6 +125,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		name := unknown.GetSpecifiedName()
+		if short := unknown.GetSpecifiedShortnames(); short != "" {
+			return usagef("unknown flag -%s; %s --help lists all", name, cmd.CommandPath())
+		}
 		if near := nearestFlag(cmd, name); near != "" {
 			return usagef("unknown flag --%s; did you mean --%s?", name, near)
 		}

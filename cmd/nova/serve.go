@@ -83,7 +83,7 @@ func newConfig() *cobra.Command {
 		Long: `config takes the flags, variables and the file that nova serve takes and prints the
 outcome as a config file, with the source of every value behind it and *** for
 secrets. It fails when they do not go together; the files they name are not read.`,
-		Example: `  nova config
+		Example: `  nova config --schema schema.json
   nova config --config /etc/nova/nova.yaml --json | jq '.[] | select(.source != "default")'`,
 		Args: noArgs,
 	}

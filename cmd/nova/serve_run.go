@@ -94,8 +94,10 @@ func (s *service) openLog(ctx context.Context) error {
 		options.MaxAge = -1
 	}
 	var err error
-	s.topics, err = filelog.Open(ctx, s.log.dir, options)
-	return err
+	if s.topics, err = filelog.Open(ctx, s.log.dir, options); err != nil {
+		return fmt.Errorf("%w; check filelog.dir", err)
+	}
+	return nil
 }
 
 // hubOptions turns settings into options, in which 0 is the default.

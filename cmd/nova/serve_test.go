@@ -161,7 +161,7 @@ func TestServeOperated(t *testing.T) {
 	fails(t, 1, []string{"clients", id, "--url", url}, "there is no client")
 	fails(t, 1, []string{"disconnect", id, "--url", url}, "there is no client")
 	fails(t, 1, []string{"disconnect", "--user", "ann", "--url", url}, `user "ann" has no session`)
-	fails(t, 1, []string{"disconnect", id, "--code", "1006", "--url", url}, "close code 1006 cannot be sent")
+	fails(t, 2, []string{"disconnect", id, "--code", "1006", "--url", url}, "--code 1006 cannot be sent; write 1000, 1001")
 }
 
 // Limits reach the server: a client that sends too fast is closed.

@@ -32,15 +32,20 @@ func newVersion() *cobra.Command {
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(v)
 			}
-			if v.Revision != "" {
-				v.Version += " (" + v.Revision + ")"
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "nova %s, wire %d, %s %s\n", v.Version, v.Wire, v.Go, v.Platform)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "nova", v)
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
+}
+
+// String is what nova version prints behind the name.
+func (v versionInfo) String() string {
+	if v.Revision != "" {
+		v.Version += " (" + v.Revision + ")"
+	}
+	return fmt.Sprintf("%s, wire %d, %s %s", v.Version, v.Wire, v.Go, v.Platform)
 }
 
 func readVersion() versionInfo {
