@@ -40,7 +40,7 @@ func (s *serverFlags) layout(ctx context.Context) (*wire.Layout, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s/schema answered %s; give the schema with --schema FILE", s.url, resp.Status)
+		return nil, fmt.Errorf("%s/schema answered %s; give the schema with --schema FILE, or the server's admin token", s.url, resp.Status)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxSchema))
 	if err != nil {
