@@ -30,8 +30,9 @@ test("what happened during a cut follows, by the keyboard too", async () => {
   await button.focus();
   await page.keyboard.press("Enter");
   await page.locator('#state[data-state="idle"]').waitFor();
+  await more(page, "proof-missing", 5);
   const before = await figure(page, "proof-own");
-  await more(page, "proof-missing", 20);
+  await more(page, "proof-missing", 25);
   expect(await figure(page, "proof-own")).toBe(before);
   expect(await button.innerText()).toMatch(/^Reconnect now \(\d s\)$/);
 

@@ -25,6 +25,8 @@ test("the page comes back after the server restarted, with its topics", async ()
     await page.getByRole("button", { name: "Reconnect" }).click();
     await connected(page);
     await page.waitForFunction((old) => document.querySelector("#frame-events")!.textContent !== old, total);
+    // The sessions went with the old server, and the page was told.
+    await page.waitForFunction(() => document.querySelector("#proof-said")!.textContent!.startsWith("The server has begun anew"));
     // Chat works again without a new subscription by the visitor.
     await page.getByLabel("Message to the lobby").fill("still here");
     await page.keyboard.press("Enter");

@@ -1,5 +1,5 @@
 import { byId } from "./dom.ts";
-import type { Palette } from "./palette.ts";
+import { fade, type Palette } from "./palette.ts";
 import { Surface } from "./surface.ts";
 
 /** Time shown, and the time that one bar stands for, in ms. */
@@ -73,7 +73,7 @@ export class LaneChart {
         g.fillStyle = color;
         g.fillRect(x, (y -= h), bar, h);
       };
-      stack(this.own.at(s, "history"), p.lineStrong);
+      stack(this.own.at(s, "history"), fade(p.soft, 0.65));
       stack(this.own.at(s, "live"), p.accent);
       stack(this.own.at(s, "late"), p.up);
       const missing = seen - this.own.at(s);

@@ -82,7 +82,11 @@ export class Proof {
       if (e.code !== "unimplemented") console.error(e);
     });
     witness.subscribe(topic);
-    for (const c of [client, witness]) c.onRecovered((recovered) => recovered || this.anew());
+    for (const c of [client, witness]) {
+      c.onRecovered((recovered) => recovered || this.anew("The server has begun anew: the old session is lost, and the page was told so."));
+      // A gap of a topic follows a lost session, which is told.
+      c.onGap(({ topic }) => topic || this.anew("More came than the server keeps for a page that is slow or away: it dropped some, and told which."));
+    }
     client.onStatus(({ state }) => {
       // The client has noticed the loss; held off, it does not come back at once. The
       // other listeners hear of this status before that of the pause.
@@ -163,11 +167,11 @@ export class Proof {
     say(byId("proof-said"), missing > 0 ? `${trades}, ${integer(missing)} are missing.` : `${trades}. All followed within ${millis(Math.max(0, cut.whole - cut.back))} ms of the reconnect, none twice.`);
   }
 
-  /** A session was lost, with the server that had it. */
-  private anew(): void {
+  /** Something is lost, and known to be: both sides are compared from now on. */
+  private anew(why: string): void {
     this.witness.reset();
     this.own.reset();
     this.cut = undefined;
-    say(byId("proof-said"), "The server has begun anew: the old session is lost, and the page was told so.");
+    say(byId("proof-said"), why);
   }
 }
