@@ -8,8 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,6 +33,11 @@ func newCheck() *cobra.Command {
 or breaks clients and servers that still have the older one. With one file it is
 compared with the nova.lock.json beside it: with what was generated last.
 
+With git:REV:PATH the older one is a file or a directory of Go structs as it was in
+that revision; PATH is from where the command runs. Go structs need the go.mod and
+whatever else of the module they name: the whole revision is written to a temporary
+directory for it, and the repository stays as it is.
+
 Numbers come from the lock file beside each schema. A NEW without one is read with the
 numbers of OLD, as generate would give them.
 
@@ -42,7 +45,8 @@ Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong usage.`,
 		Example: `  nova check schema.json                                # against nova.lock.json
   nova check old/schema.json schema.json
   nova check ./events                                   # Go structs against their lock
-  nova check schema.json --against git:main:schema.json # what a branch changes`,
+  nova check schema.json --against git:main:schema.json # what a branch changes
+  nova check ./events --against git:main:events         # the same for Go structs`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 || len(args) > 2:
@@ -61,7 +65,7 @@ Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong usage.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&cfg.older, "against", "", "older schema: a file, or git:REV:PATH from the repository")
+	f.StringVar(&cfg.older, "against", "", "older schema: a file or directory, or git:REV:PATH from the repository")
 	f.BoolVar(&cfg.options.Strict, "strict", false, "a removed event or call breaks")
 	f.BoolVar(&cfg.json, "json", false, "write a JSON array of changes")
 	return cmd
@@ -141,36 +145,7 @@ func readOlder(ctx context.Context, name string) (*schema.Model, error) {
 		}
 		return readModel(name, lock)
 	}
-	rev, path, ok := strings.Cut(strings.TrimPrefix(name, "git:"), ":")
-	if !ok || rev == "" || path == "" || strings.HasPrefix(rev, "-") {
-		return nil, usagef("%q is no place in a repository; write --against git:REV:PATH, such as git:main:schema.json", name)
-	}
-	data, err := gitShow(ctx, rev, path)
-	if err != nil {
-		return nil, err
-	}
-	var lock *schema.Lock
-	lockPath := filepath.ToSlash(filepath.Join(filepath.Dir(path), codegen.LockName))
-	if pinned, err := gitShow(ctx, rev, lockPath); err == nil { // else there was none
-		if lock, err = schema.ReadLock(rev+":"+lockPath, pinned); err != nil {
-			return nil, err
-		}
-		lock.Types = nil
-	}
-	return schema.Read(rev+":"+path, data, schema.Options{Lock: lock})
-}
-
-// gitShow returns a file of a revision, by its path from where the command runs.
-func gitShow(ctx context.Context, rev, path string) ([]byte, error) {
-	out, err := exec.CommandContext(ctx, "git", "show", rev+":./"+path).Output()
-	var failed *exec.ExitError
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("git is not installed; write nova check OLD NEW")
-	case errors.As(err, &failed):
-		return nil, fmt.Errorf("git has no %s in %s: %s", path, rev, strings.TrimSpace(string(failed.Stderr)))
-	}
-	return out, err
+	return readRevision(ctx, name)
 }
 
 // readLock reads the lock file beside a schema; nil: there is none.
