@@ -20,6 +20,8 @@ type batch struct {
 	dir     string
 	root    string // of the repository
 	schemas []*drawn
+
+	program, script string // of Go and TypeScript, once they are built
 }
 
 // drawn is one schema with what was generated from it.

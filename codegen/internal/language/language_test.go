@@ -56,13 +56,14 @@ func fromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// check compares what all codecs make of n values of each event, and what all
-// but flatc make of the given ones.
+// check compares what all codecs make of n values of each event, and what ours
+// make of the given ones.
 func (b *batch) check(t *testing.T, d drawer, n int, given ...*sample) {
 	t.Helper()
 	samples := b.draw(t, d, n)
 	b.checkCode(t, append(given, samples...))
 	b.checkFlatc(t, samples)
+	b.checkNPM(t, samples)
 }
 
 // draw makes n values of each event.
@@ -82,7 +83,8 @@ func (b *batch) draw(t *testing.T, d drawer, n int) []*sample {
 // checkCode compares generated Go and TypeScript, what they find invalid too.
 func (b *batch) checkCode(t *testing.T, samples []*sample) {
 	t.Helper()
-	for i, line := range ask(t, samples, b.buildGo(t)) {
+	b.program = b.buildGo(t)
+	for i, line := range ask(t, samples, b.program) {
 		s := samples[i]
 		parts := strings.SplitN(line, "\t", 3)
 		if len(parts) != 3 || parts[0] != hex.EncodeToString(s.payload) {
@@ -97,7 +99,8 @@ func (b *batch) checkCode(t *testing.T, samples []*sample) {
 // finds invalid.
 func (b *batch) checkTypeScript(t *testing.T, samples []*sample) {
 	t.Helper()
-	for i, line := range ask(t, samples, "node", b.buildTypeScript(t)) {
+	b.script = b.buildTypeScript(t)
+	for i, line := range ask(t, samples, "node", b.script) {
 		s := samples[i]
 		parts := strings.SplitN(line, "\t", 3)
 		if len(parts) != 3 || parts[0] != hex.EncodeToString(s.payload) {
