@@ -160,6 +160,9 @@ type field struct {
 	union  *union // of a union field
 	owner  *table
 	held   *gostruct.Value // how Go holds it, when its type is not generated
+
+	match    bool     // its conditions are those of a match, see matched
+	literals []string // of the match
 }
 
 // targets are the tables that the field holds.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -167,6 +168,10 @@ func broken(r schema.Rule, f field) string {
 		return "must not hold an element twice"
 	case schema.KeyPattern:
 		return "the key must match " + r.Text
+	case schema.Keys:
+		return "the key must match " + clip(r.Match.JSON())
+	case schema.Contains:
+		return fmt.Sprintf("must hold %s of %s", between(r.Least, r.Most), clip(r.Match.JSON()))
 	case schema.Pattern:
 		return "must match " + r.Text
 	}
@@ -179,6 +184,76 @@ func most(least bool) string {
 		return "least"
 	}
 	return "most"
+}
+
+// between says in words how many elements.
+func between(least, most int) string {
+	switch {
+	case most < 0:
+		return fmt.Sprintf("at least %d", least)
+	case least == 0:
+		return fmt.Sprintf("at most %d", most)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}
+
+// counting is the condition that a number of elements is not what the rule allows.
+func counting(r schema.Rule, n string) string {
+	var terms []string
+	if r.Least > 0 {
+		terms = append(terms, fmt.Sprintf("%s < %d", n, r.Least))
+	}
+	if r.Most >= 0 {
+		terms = append(terms, fmt.Sprintf("%s > %d", n, r.Most))
+	}
+	return strings.Join(terms, " || ")
+}
+
+// matched is a field whose values are held against a match.
+func (f field) matched(m *schema.Match) field {
+	own := *f.Field
+	own.Rules, own.Numbers, own.Const = m.Rules, m.Numbers, m.Const
+	f.Field, f.match, f.literals = &own, true, m.Literals
+	return f
+}
+
+// matchedKey is a string that is held against a match.
+func matchedKey(m *schema.Match) field {
+	return field{Field: &schema.Field{Kind: wire.String, Rules: m.Rules}, match: true, literals: m.Literals}
+}
+
+// dependent returns the field that asks for others, nil when it is always there,
+// and those of the others that may be missing.
+func (t *table) dependent(r schema.Rule) (cause *field, needed []field) {
+	for i, f := range t.fields {
+		switch {
+		case !f.absent() || f.Presence == wire.Nullable: // null is a property too
+		case f.JSON == r.Text:
+			cause = &t.fields[i]
+		case slices.Contains(r.Names, f.JSON):
+			needed = append(needed, f)
+		}
+	}
+	return cause, needed
+}
+
+// counts reports whether a rule is about the number of properties.
+func counts(r schema.Rule) bool {
+	return r.Kind == schema.MinProperties || r.Kind == schema.MaxProperties
+}
+
+// beside says in words what is missing.
+func beside(name, cause string) string {
+	return fmt.Sprintf("must have %q beside %q", name, cause)
+}
+
+// clip bounds a message.
+func clip(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 func oneOf(numbers []float64) string {

@@ -61,9 +61,14 @@ func (g *goFile) validTable(t *table) {
 	g.line("return nil\n}")
 }
 
-// validObject checks how many properties an object has.
+// validObject checks which properties an object has, and how many.
 func (g *goFile) validObject(t *table) {
-	if len(t.Rules) == 0 {
+	for _, r := range t.Rules {
+		if r.Kind == schema.DependentRequired {
+			g.validDependent(t, r)
+		}
+	}
+	if !slices.ContainsFunc(t.Rules, counts) {
 		return
 	}
 	always := len(t.Consts)
@@ -79,7 +84,24 @@ func (g *goFile) validObject(t *table) {
 		}
 	}
 	for _, r := range t.Rules {
-		g.line("if n %s %s {\nreturn wire.Invalid(%s)\n}", beyond(r.Kind), count(r), quote(broken(r, field{Field: &schema.Field{}})))
+		if counts(r) {
+			g.line("if n %s %s {\nreturn wire.Invalid(%s)\n}", beyond(r.Kind), count(r), quote(broken(r, field{Field: &schema.Field{}})))
+		}
+	}
+}
+
+// validDependent checks what must stand beside a property.
+func (g *goFile) validDependent(t *table, r schema.Rule) {
+	cause, needed := t.dependent(r)
+	for _, f := range needed {
+		condition := "!(" + f.there("m."+f.GoName) + ")"
+		if is, ok := strings.CutSuffix(f.there("m."+f.GoName), " != nil"); ok {
+			condition = is + " == nil"
+		}
+		if cause != nil {
+			condition = cause.there("m."+cause.GoName) + " && " + condition
+		}
+		g.line("if %s {\nreturn wire.Invalid(%s)\n}", condition, quote(beside(f.JSON, r.Text)))
 	}
 }
 
@@ -110,7 +132,11 @@ func (g *goFile) validField(f field, inside bool) {
 		element := f.element(value)
 		g.line("for i := range %s {\nif e := valid%s(%s); e != nil {\nreturn e.UnderIndex(i)%s\n}\n}", value, f.target.Name, element, under)
 	case f.Vector && f.target == nil && len(f.conditions("v", g)) > 0:
-		g.line("for i, v := range %s {", value)
+		if either(f.conditions("v", g)) == never { // nothing looks at v
+			g.line("for i := range %s {", value)
+		} else {
+			g.line("for i, v := range %s {", value)
+		}
 		g.conditions(f, "v", ".UnderIndex(i)"+under)
 		g.line("}")
 	case f.union != nil:
@@ -133,17 +159,16 @@ func (g *goFile) validField(f field, inside bool) {
 }
 
 func (g *goFile) validMap(f field, value string, inside bool, under string) {
-	keys := false
-	for _, r := range f.ListRules {
-		keys = keys || r.Kind == schema.KeyPattern
-	}
-	if !inside && !keys {
+	if !inside && !hasRule(f.ListRules, schema.KeyPattern) && !hasRule(f.ListRules, schema.Keys) {
 		return
 	}
 	g.line("for _, k := range wire.SortedKeys(%s) {", value)
 	for _, r := range f.ListRules {
 		if r.Kind == schema.KeyPattern {
 			g.line("if !%s(%s) {\nreturn wire.Invalid(%s).Under(%s)%s\n}", g.pattern(r.RE2), f.key(), quote(broken(r, f)), f.key(), under)
+		}
+		if r.Kind == schema.Keys {
+			g.line("if %s {\nreturn wire.Invalid(%s).Under(%s)%s\n}", either(matchedKey(r.Match).conditions(f.key(), g)), quote(broken(r, f)), f.key(), under)
 		}
 	}
 	if inside {
@@ -167,12 +192,49 @@ func (g *goFile) validUnion(f field, value, under string) {
 
 func (g *goFile) validList(f field, r schema.Rule, value, under string) {
 	switch r.Kind {
-	case schema.KeyPattern: // with the keys
+	case schema.KeyPattern, schema.Keys: // with the keys
+	case schema.Contains:
+		g.validContains(f, r, value, under)
+	case schema.DependentRequired:
+		g.line("if _, there := %s[%s]; there {", value, quote(r.Text))
+		for _, name := range r.Names {
+			g.line("if _, there := %s[%s]; !there {\nreturn wire.Invalid(%s)%s\n}", value, quote(name), quote(beside(name, r.Text)), under)
+		}
+		g.line("}")
 	case schema.UniqueItems:
 		g.line("if !%s {\nreturn wire.Invalid(%s)%s\n}", unique(f, value), quote(broken(r, f)), under)
 	default:
 		g.line("if len(%s) %s %s {\nreturn wire.Invalid(%s)%s\n}", value, beyond(r.Kind), count(r), quote(broken(r, f)), under)
 	}
+}
+
+// validContains counts the elements that match.
+func (g *goFile) validContains(f field, r schema.Rule, value, under string) {
+	fail := fmt.Sprintf("return wire.Invalid(%s)%s", quote(broken(r, f)), under)
+	bad := either(f.matched(r.Match).conditions("v", g))
+	switch {
+	case bad == "":
+		g.line("if %s {\n%s\n}", counting(r, "len("+value+")"), fail)
+	case bad != never:
+		g.line("{\nn := 0\nfor _, v := range %s {\nif !(%s) {\nn++\n}\n}\nif %s {\n%s\n}\n}", value, bad, counting(r, "n"), fail)
+	case r.Least > 0:
+		g.line("if %s {\n%s\n}", never, fail)
+	}
+}
+
+// never is the condition of a value that is always bad.
+const never = "true"
+
+// either joins conditions; "" = none.
+func either(list []condition) string {
+	var bad []string
+	for _, c := range list {
+		if c.broken == never {
+			return never
+		}
+		bad = append(bad, c.broken)
+	}
+	return strings.Join(bad, " || ")
 }
 
 // unique compares values, or tables by their bytes.
@@ -203,6 +265,23 @@ func (f field) conditions(v string, g *goFile) []condition {
 	}
 	add := func(expression, message string) { list = append(list, condition{expression, message}) }
 	switch {
+	case f.match && f.Kind == wire.Enum && f.held == nil:
+		var unequal []string
+		for _, e := range f.Enum.Values {
+			if slices.Contains(f.literals, e.Literal) {
+				unequal = append(unequal, v+" != "+e.GoName)
+			}
+		}
+		if len(unequal) > 0 {
+			add(strings.Join(unequal, " && "), "")
+		}
+	case f.match && len(f.literals) > 0:
+		var unequal []string
+		for _, text := range f.literals {
+			unequal = append(unequal, v+" != "+quote(text))
+		}
+		add(strings.Join(unequal, " && "), "")
+	case f.match && f.Kind == wire.Enum: // any
 	case f.Kind == wire.Enum && f.held != nil:
 		return append(list, condition{"!valid" + f.Enum.Name + "(" + v + ")", "must be one of " + literals(f.Enum)})
 	case f.Kind == wire.Enum:
@@ -276,7 +355,7 @@ func goBound(f field, r schema.Rule, v string) string {
 	case b.least && b.value.Cmp(low) <= 0, !b.least && b.value.Cmp(high) >= 0:
 		return ""
 	case b.least && b.value.Cmp(high) > 0, !b.least && b.value.Cmp(low) < 0:
-		return "true"
+		return never
 	case b.least:
 		return v + " < " + b.value.String()
 	}

@@ -71,7 +71,12 @@ func (f *tsFile) validator(t *table) {
 }
 
 func (f *tsFile) validObject(t *table) {
-	if len(t.Rules) == 0 {
+	for _, r := range t.Rules {
+		if r.Kind == schema.DependentRequired {
+			f.validDependent(t, r)
+		}
+	}
+	if !slices.ContainsFunc(t.Rules, counts) {
 		return
 	}
 	terms := []string{}
@@ -85,7 +90,21 @@ func (f *tsFile) validObject(t *table) {
 	}
 	f.line("  const properties = %d%s;", always, strings.Join(terms, ""))
 	for _, r := range t.Rules {
-		f.line("  if (properties %s %s) return %s(\"\", %s);", beyond(r.Kind), count(r), f.name("invalid"), tsString(broken(r, field{Field: &schema.Field{}})))
+		if counts(r) {
+			f.line("  if (properties %s %s) return %s(\"\", %s);", beyond(r.Kind), count(r), f.name("invalid"), tsString(broken(r, field{Field: &schema.Field{}})))
+		}
+	}
+}
+
+// validDependent checks what must stand beside a property.
+func (f *tsFile) validDependent(t *table, r schema.Rule) {
+	cause, needed := t.dependent(r)
+	for _, x := range needed {
+		condition := tsAccess("v", x.JSON) + " == null"
+		if cause != nil {
+			condition = tsAccess("v", cause.JSON) + " != null && " + condition
+		}
+		f.line("  if (%s) return %s(\"\", %s);", condition, f.name("invalid"), tsString(beside(x.JSON, r.Text)))
 	}
 }
 
@@ -139,7 +158,14 @@ var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 func (f *tsFile) validList(x field, r schema.Rule, at validPlace) {
 	fail := fmt.Sprintf("return %s(%s, %s);", f.name("invalid"), at.pointer, tsString(broken(r, x)))
 	switch {
-	case r.Kind == schema.KeyPattern: // with the keys
+	case r.Kind == schema.KeyPattern || r.Kind == schema.Keys: // with the keys
+	case r.Kind == schema.Contains:
+		f.validContains(x, r, at)
+	case r.Kind == schema.DependentRequired:
+		for _, name := range r.Names {
+			f.line("  if (globalThis.Object.hasOwn(%s, %s) && !globalThis.Object.hasOwn(%s, %s)) return %s(%s, %s);", at.value, tsString(r.Text), at.value, tsString(name),
+				f.name("invalid"), at.pointer, tsString(beside(name, r.Text)))
+		}
 	case r.Kind == schema.UniqueItems && x.target == nil:
 		f.line("  if (new globalThis.Set(%s).size < %s.length) %s", at.value, at.value, fail)
 	case r.Kind == schema.UniqueItems:
@@ -151,19 +177,32 @@ func (f *tsFile) validList(x field, r schema.Rule, at validPlace) {
 	}
 }
 
+// validContains counts the elements that match.
+func (f *tsFile) validContains(x field, r schema.Rule, at validPlace) {
+	matching := ""
+	if bad := either(f.conditions(x.matched(r.Match), "x")); bad != "" {
+		matching = ".filter((x) => !(" + bad + "))"
+	}
+	f.line("  {\n    const n = %s%s.length;\n    if (%s) return %s(%s, %s);\n  }", at.value, matching, counting(r, "n"), f.name("invalid"), at.pointer, tsString(broken(r, x)))
+}
+
 func (f *tsFile) validMap(x field, at validPlace, inside bool) {
-	var keys []schema.Rule
+	type check struct{ bad, message string }
+	var keys []check
 	for _, r := range x.ListRules {
-		if r.Kind == schema.KeyPattern {
-			keys = append(keys, r)
+		switch r.Kind {
+		case schema.KeyPattern:
+			keys = append(keys, check{"!" + f.pattern(r.Text) + ".test(entry[0])", broken(r, x)})
+		case schema.Keys:
+			keys = append(keys, check{either(f.conditions(matchedKey(r.Match), "entry[0]")), broken(r, x)})
 		}
 	}
 	if !inside && len(keys) == 0 {
 		return
 	}
 	f.line("  for (const entry of %s(%s)) {", f.name("sortedEntries"), at.value)
-	for _, r := range keys {
-		f.line("    if (!%s.test(entry[0])) return %s(%s + %s(entry[0]), %s);", f.pattern(r.Text), f.name("invalid"), at.pointer, f.name("pointer"), tsString(broken(r, x)))
+	for _, c := range keys {
+		f.line("    if (%s) return %s(%s + %s(entry[0]), %s);", c.bad, f.name("invalid"), at.pointer, f.name("pointer"), tsString(c.message))
 	}
 	if inside {
 		f.line("    if ((e = %s(entry))) return %s(%s + %s(entry[0]), e);", validName(x.target), f.name("under"), at.pointer, f.name("pointer"))
@@ -196,7 +235,16 @@ func (f *tsFile) pattern(text string) string {
 func (f *tsFile) conditions(x field, v string) []condition {
 	var list []condition
 	add := func(expression, message string) { list = append(list, condition{expression, message}) }
+	big := x.BigInt || x.Kind == wire.Uint64
 	switch {
+	case x.match && (x.Kind == wire.Enum || len(x.literals) > 0):
+		var unequal []string
+		for _, text := range x.literals {
+			unequal = append(unequal, v+" !== "+tsString(text))
+		}
+		if len(unequal) > 0 {
+			add(strings.Join(unequal, " && "), "")
+		}
 	case x.Kind == wire.Enum:
 		args := v
 		for _, e := range x.Enum.Values {
@@ -210,11 +258,14 @@ func (f *tsFile) conditions(x field, v string) []condition {
 	case len(x.Numbers) > 0:
 		var unequal []string
 		for _, n := range x.Numbers {
-			unequal = append(unequal, v+" !== "+strconv.FormatFloat(n, 'f', -1, 64))
+			text := strconv.FormatFloat(n, 'f', -1, 64)
+			if big {
+				text += "n"
+			}
+			unequal = append(unequal, v+" !== "+text)
 		}
 		add(strings.Join(unequal, " && "), oneOf(x.Numbers))
 	}
-	big := x.BigInt || x.Kind == wire.Uint64
 	for _, r := range x.Rules {
 		switch r.Kind {
 		case schema.Minimum, schema.Maximum, schema.ExclusiveMinimum, schema.ExclusiveMaximum:

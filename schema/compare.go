@@ -174,7 +174,9 @@ func (f *Field) typeText() string {
 // rules notes constraints that are new or tighter.
 func (c *comparer) rules(path string, at Pos, a, b []Rule) {
 	for _, r := range b {
-		i := slices.IndexFunc(a, func(x Rule) bool { return x.Kind == r.Kind })
+		i := slices.IndexFunc(a, func(x Rule) bool {
+			return x.Kind == r.Kind && (r.Kind != DependentRequired || x.Text == r.Text)
+		})
 		switch {
 		case i < 0:
 			c.add(Note, at, path, "%s is new: what older writers send may be refused", r)
@@ -193,21 +195,42 @@ func (r Rule) tighter(older Rule) bool {
 		return r.Number.Cmp(older.Number) < 0
 	case MultipleOf:
 		return r.Number.Cmp(older.Number) != 0
+	case DependentRequired:
+		return slices.ContainsFunc(r.Names, func(name string) bool { return !slices.Contains(older.Names, name) })
+	case Contains:
+		return r.Match.JSON() != older.Match.JSON() || r.Least > older.Least || r.Most >= 0 && (older.Most < 0 || r.Most < older.Most)
+	case Keys:
+		return r.Match.JSON() != older.Match.JSON()
 	}
 	return r.Text != older.Text
 }
 
 // String returns the rule as the schema has it, such as minLength 3.
 func (r Rule) String() string {
-	name := [...]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
-		"format", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "a pattern of keys"}[r.Kind]
 	switch {
+	case r.Kind == DependentRequired:
+		return fmt.Sprintf("%s %q beside %q", r.Kind, r.Names, r.Text)
+	case r.Kind == Contains:
+		return fmt.Sprintf("%s of %s", r.counted(), clip(r.Match.JSON()))
+	case r.Match != nil:
+		return r.Kind.String() + " " + clip(r.Match.JSON())
 	case r.Number != nil:
-		return name + " " + r.Number.RatString()
+		return r.Kind.String() + " " + r.Number.RatString()
 	case r.Text != "":
-		return name + " " + quote(r.Text)
+		return r.Kind.String() + " " + quote(r.Text)
 	}
-	return name
+	return r.Kind.String()
+}
+
+// counted is how many elements match.
+func (r Rule) counted() string {
+	switch {
+	case r.Most < 0:
+		return fmt.Sprintf("contains at least %d", r.Least)
+	case r.Least == 0:
+		return fmt.Sprintf("contains at most %d", r.Most)
+	}
+	return fmt.Sprintf("contains %d to %d", r.Least, r.Most)
 }
 
 // numbers notes allowed numbers that are not allowed any more.

@@ -59,6 +59,10 @@ func (d *document) ownObject(n, props *node) *core {
 func (d *document) intersect(n *node, parts []*core) *core {
 	first := parts[0]
 	for _, c := range parts[1:] {
+		if c.kind == coreUnion && first.kind == coreObject || c.kind == coreObject && first.kind == coreUnion {
+			return d.bad(n, "an intersection (allOf) of an object and a union of objects has no binary form",
+				"write the properties into each member of the union, or give the union a property of its own")
+		}
 		if c.kind != first.kind || c.scalar != first.scalar || c.bigint != first.bigint {
 			return d.bad(n, fmt.Sprintf("an intersection (allOf) of %s and %s allows no value", first.kind, c.kind), "write the one type that is meant")
 		}
@@ -89,6 +93,7 @@ func (d *document) mergeObjects(n *node, parts []*core) *core {
 	nullable := true
 	for _, p := range parts {
 		nullable = nullable && p.nullable
+		c.constraints, c.rules = append(c.constraints, p.constraints...), append(c.rules, p.rules...)
 		if p.merged != nil {
 			c.merged.twice = append(c.merged.twice, p.merged.twice...)
 		}

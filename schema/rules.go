@@ -26,15 +26,29 @@ const (
 	UniqueItems
 	MinProperties
 	MaxProperties
-	KeyPattern // of the keys of a map
+	KeyPattern        // of the keys of a map
+	Keys              // Match: of the keys of a map
+	Contains          // Match: of some elements of an array
+	DependentRequired // Names: needed where Text is
 )
+
+// String returns the keyword.
+func (k RuleKind) String() string {
+	return [...]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+		"format", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "a pattern of keys", "propertyNames", "contains",
+		"dependentRequired"}[k]
+}
 
 // Rule is one constraint.
 type Rule struct {
 	Kind   RuleKind
 	Number *big.Rat // bounds, lengths and counts; exact
-	Text   string   // a pattern of ECMAScript, the name of a format
+	Text   string   // a pattern of ECMAScript, the name of a format or a property
 	RE2    string   // the same pattern in the syntax of Go
+	Names  []string // of properties
+
+	Match       *Match
+	Least, Most int // how many match; Most < 0 = any number
 }
 
 // Formats are the values of "format" that Validate checks. Others are
@@ -55,13 +69,30 @@ func ruleKinds(c *core) []RuleKind {
 	case coreNumber, coreInteger, coreNumbers:
 		return []RuleKind{Minimum, Maximum, ExclusiveMinimum, ExclusiveMaximum, MultipleOf}
 	case coreArray:
-		return []RuleKind{MinItems, MaxItems, UniqueItems}
+		return []RuleKind{MinItems, MaxItems, UniqueItems, Contains}
 	case coreMap:
-		return []RuleKind{MinProperties, MaxProperties, KeyPattern}
+		return []RuleKind{MinProperties, MaxProperties, KeyPattern, Keys, DependentRequired}
 	case coreObject:
-		return []RuleKind{MinProperties, MaxProperties}
+		return []RuleKind{MinProperties, MaxProperties, DependentRequired}
 	}
 	return nil
+}
+
+// ofObjects are the constraints of objects as a whole.
+var ofObjects = []string{"minProperties", "maxProperties", "propertyNames", "dependentRequired"}
+
+// outside reports constraints of an object that stand beside a reference to it, or
+// in a union of it with null: its table has those that all uses share.
+func (r *reader) outside(c *core) {
+	object := c
+	for object.inner != nil {
+		object = object.inner
+	}
+	for _, x := range c.rules[len(object.rules):] {
+		if slices.Contains(ofObjects, x.key) {
+			r.once(x.value, fmt.Sprintf("%q stands outside of the object that it is about", x.key), "write it in the object itself")
+		}
+	}
 }
 
 // rules returns the constraints of a core that its type can break.
@@ -69,6 +100,13 @@ func (r *reader) rules(c *core) []Rule {
 	var out []Rule
 	kinds := ruleKinds(c)
 	for _, x := range c.rules {
+		if c.kind == coreUnion && slices.Contains(ofObjects, x.key) {
+			r.once(x.value, fmt.Sprintf("%q beside a union of objects", x.key), "write it in each of the members")
+		}
+		if x.key == "dependentRequired" {
+			out = append(out, r.dependentRequired(c, x)...)
+			continue
+		}
 		rule, ok := r.rule(c, x)
 		if ok && slices.Contains(kinds, rule.Kind) {
 			out = append(out, rule)
@@ -87,17 +125,18 @@ func (r *reader) rule(c *core, x rule) (Rule, bool) {
 	case "keyPattern":
 		return r.pattern(KeyPattern, x.value)
 	case "propertyNames":
-		if p := x.value.get("pattern"); c.kind == coreMap && len(x.value.members) == 1 && p != nil && p.kind == nodeString {
-			return r.pattern(KeyPattern, p)
-		}
-		r.unchecked(x)
-		return Rule{}, false
+		return r.propertyNames(c, x)
 	case "format":
 		return Rule{Kind: Format, Text: x.value.text}, slices.Contains(Formats, x.value.text)
 	case "uniqueItems":
 		return Rule{Kind: UniqueItems}, x.value.kind == nodeBool && x.value.yes
-	case "contains", "minContains", "maxContains", "dependentRequired":
-		r.unchecked(x)
+	case "contains":
+		return r.contains(c, x)
+	case "minContains", "maxContains":
+		if c.kind == coreArray && x.value.parent.get("contains") == nil && !r.ruled[x.value] {
+			r.ruled[x.value] = true
+			r.warn(x.value, fmt.Sprintf("%q without \"contains\" means nothing", x.key), "add what is counted, or remove it")
+		}
 		return Rule{}, false
 	}
 	return r.numberRule(c, x)
@@ -155,12 +194,5 @@ func (r *reader) once(at *node, found, fix string) {
 	if !r.ruled[at] {
 		r.ruled[at] = true
 		r.fail(at, found, fix)
-	}
-}
-
-func (r *reader) unchecked(x rule) {
-	if !r.ruled[x.value] {
-		r.ruled[x.value] = true
-		r.warn(x.value, fmt.Sprintf("%q is not checked by Validate", x.key), "check it in your own code")
 	}
 }

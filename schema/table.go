@@ -49,6 +49,7 @@ func (r *reader) clash(a, b Pos) bool {
 // table returns the table of an object, reading it when it is new. at is where
 // it is used. The result is nil when a problem was reported.
 func (r *reader) table(c *core, path, property string, at *node) *Table {
+	r.outside(c)
 	c = r.match(c, path, property)
 	r.report(c)
 	if t, ok := r.tables[c.node]; ok {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,13 +33,20 @@ func (w *writer) exampleTable(t *schema.Table, depth int) any {
 		o.set(c.JSON, json.RawMessage(c.Text))
 	}
 	for _, f := range live(t) {
-		if f.Presence == wire.Required || depth < deep {
+		if f.Presence == wire.Required || depth < deep || needed(t, f) {
 			o.set(f.JSON, w.exampleField(f, depth))
 		} else if f.Presence == wire.Nullable {
 			o.set(f.JSON, nil)
 		}
 	}
 	return o
+}
+
+// needed reports whether a property must stand beside another.
+func needed(t *schema.Table, f *schema.Field) bool {
+	return slices.ContainsFunc(t.Rules, func(r schema.Rule) bool {
+		return r.Kind == schema.DependentRequired && slices.Contains(r.Names, f.JSON)
+	})
 }
 
 func (w *writer) exampleField(f *schema.Field, depth int) any {
@@ -62,13 +70,38 @@ func (w *writer) exampleField(f *schema.Field, depth int) any {
 		for i := range least {
 			o.set(exampleKey(f, i), w.exampleField(last(f.Table), depth+1))
 		}
+		for _, r := range f.ListRules {
+			if r.Kind != schema.DependentRequired || !o.has(r.Text) {
+				continue
+			}
+			for _, name := range r.Names {
+				if !o.has(name) {
+					o.set(name, w.exampleField(last(f.Table), depth+1))
+				}
+			}
+		}
 		return o
 	}
 	list := []any{}
-	for range least {
+	for _, r := range f.ListRules {
+		for range min(r.Least, 4) {
+			list = append(list, w.exampleMatch(f, r.Match))
+		}
+	}
+	for range least - int64(len(list)) {
 		list = append(list, w.exampleValue(f, depth+1))
 	}
 	return list
+}
+
+// exampleMatch returns an element that an array must contain.
+func (w *writer) exampleMatch(f *schema.Field, m *schema.Match) any {
+	if len(m.Literals) > 0 {
+		return m.Literals[0]
+	}
+	own := *f
+	own.Rules, own.Numbers, own.Const = m.Rules, m.Numbers, m.Const
+	return w.exampleValue(&own, deep)
 }
 
 func exampleKey(f *schema.Field, i int64) string {
@@ -77,6 +110,12 @@ func exampleKey(f *schema.Field, i int64) string {
 			if text, ok := matching(r.RE2); ok && i == 0 {
 				return text
 			}
+		}
+		if r.Kind == schema.Keys && len(r.Match.Literals) > int(i) {
+			return r.Match.Literals[i]
+		}
+		if r.Kind == schema.Keys && i == 0 {
+			return exampleText(r.Match.Rules)
 		}
 	}
 	return "key" + strings.Repeat("+", int(i))
@@ -159,9 +198,12 @@ func exampleNumber(f *schema.Field) json.Number {
 		v = big.NewRat(3, 2)
 	}
 	for _, r := range f.Rules {
-		switch r.Kind {
-		case schema.MultipleOf:
+		if r.Kind == schema.MultipleOf {
 			v, step = new(big.Rat).Set(r.Number), r.Number
+		}
+	}
+	for _, r := range f.Rules {
+		switch r.Kind {
 		case schema.Minimum:
 			if v.Cmp(r.Number) < 0 {
 				v = new(big.Rat).Set(r.Number)

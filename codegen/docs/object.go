@@ -3,6 +3,7 @@ package docs
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // object is a JSON object whose keys keep their order.
@@ -14,6 +15,10 @@ type member struct {
 }
 
 func (o *object) set(key string, value any) { *o = append(*o, member{key, value}) }
+
+func (o object) has(key string) bool {
+	return slices.ContainsFunc(o, func(m member) bool { return m.key == key })
+}
 
 // setText sets a key unless the text is empty.
 func (o *object) setText(key, text string) {

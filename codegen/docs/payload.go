@@ -3,6 +3,7 @@ package docs
 import (
 	"encoding/json"
 	"math/big"
+	"slices"
 
 	"github.com/ignex/nova/schema"
 	"github.com/ignex/nova/wire"
@@ -67,16 +68,16 @@ func (w *writer) listSchema(f *schema.Field) object {
 	switch {
 	case f.Map:
 		o := object{{"type", "object"}, {"additionalProperties", w.fieldSchema(last(f.Table))}}
-		for _, r := range f.ListRules {
-			if r.Kind == schema.KeyPattern {
-				o.set("propertyNames", object{{"pattern", r.Text}})
-			}
+		if names := keySchema(f.ListRules); names != nil {
+			o.set("propertyNames", names)
 		}
 		addRules(&o, f.ListRules)
 		return o
 	case f.Vector:
 		o := object{{"type", "array"}, {"items", w.valueSchema(f)}}
-		addRules(&o, f.ListRules)
+		addRules(&o, slices.DeleteFunc(slices.Clone(f.ListRules), func(r schema.Rule) bool {
+			return r.Kind == schema.Contains && (f.BigInt || f.Kind == wire.Uint64) // as valueSchema has it
+		}))
 		return o
 	}
 	return w.valueSchema(f)
@@ -161,11 +162,28 @@ func integerSchema(f *schema.Field) object {
 	return object{{"type", "integer"}, {"format", f.Kind.String()}}
 }
 
-var keywords = map[schema.RuleKind]string{schema.Minimum: "minimum", schema.Maximum: "maximum", schema.ExclusiveMinimum: "exclusiveMinimum",
-	schema.ExclusiveMaximum: "exclusiveMaximum", schema.MultipleOf: "multipleOf", schema.MinLength: "minLength", schema.MaxLength: "maxLength",
-	schema.MinItems: "minItems", schema.MaxItems: "maxItems", schema.MinProperties: "minProperties", schema.MaxProperties: "maxProperties"}
+// keySchema describes the keys of a map; nil = any.
+func keySchema(rules []schema.Rule) any {
+	var all []any
+	for _, r := range rules {
+		switch r.Kind {
+		case schema.KeyPattern:
+			all = append(all, object{{"pattern", r.Text}})
+		case schema.Keys:
+			all = append(all, json.RawMessage(r.Match.JSON()))
+		}
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return object{{"allOf", all}}
+}
 
 func addRules(o *object, rules []schema.Rule) {
+	var dependent object
 	for _, r := range rules {
 		switch r.Kind {
 		case schema.Pattern:
@@ -174,10 +192,26 @@ func addRules(o *object, rules []schema.Rule) {
 			o.set("format", r.Text)
 		case schema.UniqueItems:
 			o.set("uniqueItems", true)
-		case schema.KeyPattern:
+		case schema.KeyPattern, schema.Keys: // see keySchema
+		case schema.Contains:
+			if r.Least == 0 { // JSON Schema draft 7, that of AsyncAPI, has no word for it
+				continue
+			}
+			o.set("contains", json.RawMessage(r.Match.JSON()))
+			if r.Least > 1 {
+				o.set("minContains", r.Least)
+			}
+			if r.Most >= 0 {
+				o.set("maxContains", r.Most)
+			}
+		case schema.DependentRequired:
+			dependent.set(r.Text, r.Names)
 		default:
-			o.set(keywords[r.Kind], number(r.Number))
+			o.set(r.Kind.String(), number(r.Number))
 		}
+	}
+	if dependent != nil {
+		o.set("dependencies", dependent) // so called in draft 7
 	}
 }
 

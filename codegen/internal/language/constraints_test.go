@@ -94,7 +94,7 @@ func differs(s *sample) bool {
 
 const ajvScript = `
 import { createInterface } from "node:readline";
-import { Ajv } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
 import formats from "ajv-formats";
 import * as Value from "typebox/value";
 
@@ -102,7 +102,7 @@ const compiled = new Map();
 for await (const line of createInterface({ input: process.stdin })) {
   const [source, text] = line.split("\t");
   if (!compiled.has(source)) {
-    const ajv = new Ajv({ strict: false, formats: {} });
+    const ajv = new Ajv2019({ strict: false, formats: {} });
     formats.default(ajv);
     const schema = JSON.parse(source).events.e;
     compiled.set(source, [ajv.compile(schema), schema]);
@@ -195,7 +195,13 @@ func (c *bounds) number() (string, source) {
 }
 
 func (c *bounds) array(depth int) (string, source) {
+	if c.IntN(3) == 0 {
+		return c.containing()
+	}
 	item, draw := c.schema(depth)
+	if c.IntN(10) == 0 { // within no value of the type
+		item, draw = `{"type":"integer","minimum":1000,"x-nova":{"type":"int8"}}`, func() any { return c.IntN(9) - 4 }
+	}
 	keys := []string{`"items":` + item}
 	keys = append(keys, c.limits("Items", 3)...)
 	if c.IntN(3) == 0 {
@@ -208,6 +214,46 @@ func (c *bounds) array(depth int) (string, source) {
 		}
 		if len(list) > 1 && c.IntN(3) == 0 {
 			list[1] = list[0]
+		}
+		return list
+	}
+}
+
+// containing draws an array and what some of its elements must be.
+func (c *bounds) containing() (string, source) {
+	var item, match string
+	var draw source
+	switch c.IntN(5) {
+	case 0:
+		item, draw = c.text()
+		match, _ = c.text()
+		match = c.pick(match, `{"const":"ab"}`, `{"enum":["a","12","x"]}`, `{"maxLength":2}`, `{}`)
+	case 1:
+		item, draw = c.number()
+		match, _ = c.number()
+		match = c.pick(match, `{"const":2}`, `{"enum":[0,1,-3]}`, `{"minimum":1}`, `{"type":"integer"}`)
+	case 2:
+		words := []any{"a", "b-c", "null"}
+		item, draw = `{"enum":["a","b-c","null"]}`, func() any { return words[c.IntN(3)] }
+		match = c.pick(`{"const":"b-c"}`, `{"enum":["null","a"]}`, `{"type":"string"}`)
+	case 3:
+		item, draw = `{"type":"boolean"}`, func() any { return c.IntN(2) == 0 }
+		match = c.pick(`{"const":true}`, `{"const":false}`, `true`)
+	case 4:
+		item, draw = `{"type":"integer","x-nova":{"type":"int8"}}`, func() any { return c.IntN(9) - 4 }
+		match = c.pick(`{"minimum":1000}`, `{"maximum":1000}`, `{"exclusiveMinimum":0,"multipleOf":2}`, `{"const":-3}`)
+	}
+	keys := []string{`"items":` + item, `"contains":` + match}
+	if c.IntN(2) == 0 {
+		keys = append(keys, fmt.Sprintf(`"minContains":%d`, c.IntN(3)))
+	}
+	if c.IntN(2) == 0 {
+		keys = append(keys, fmt.Sprintf(`"maxContains":%d`, c.IntN(4)))
+	}
+	return join(`"type":"array"`, keys), func() any {
+		list := []any{}
+		for range c.IntN(5) {
+			list = append(list, draw())
 		}
 		return list
 	}
@@ -230,6 +276,12 @@ func (c *bounds) record(depth int) (string, source) {
 		keys = []string{`"patternProperties":{"^[a-z]+$":` + value + `},"additionalProperties":false`}
 	}
 	keys = append(keys, c.limits("Properties", 3)...)
+	switch c.IntN(5) {
+	case 0:
+		keys = append(keys, `"propertyNames":`+c.pick(`{"maxLength":2}`, `{"enum":["a","key","é"]}`, `{"pattern":"^[a-z]","minLength":1}`, `{"pattern":"^[^/]*$"}`, `{"type":"string","format":"date"}`))
+	case 1:
+		keys = append(keys, `"dependentRequired":`+c.pick(`{"a":["b"]}`, `{"key":["a","Z"],"é":["key"]}`))
+	}
 	names := []string{"a", "b", "key", "x/~y", "Z", "é"}
 	return join(`"type":"object"`, keys), func() any {
 		object := map[string]any{}
@@ -264,6 +316,16 @@ func (c *bounds) object(depth int) (string, source) {
 	keys := []string{`"properties":{` + strings.Join(props, ",") + `}`, `"required":[` + strings.Join(required, ",") + `]`}
 	if c.IntN(4) == 0 {
 		keys = append(keys, c.limits("Properties", 4)...)
+	}
+	if c.IntN(3) == 0 {
+		var all []string
+		for i := range min(len(props), 1+c.IntN(2)) {
+			all = append(all, fmt.Sprintf(`"p%d":["p%d"]`, i, c.IntN(len(props))))
+		}
+		if len(props) > 2 {
+			all[0] = `"p2":["p1","p0"]`
+		}
+		keys = append(keys, `"dependentRequired":{`+strings.Join(all, ",")+`}`)
 	}
 	return join(`"type":"object"`, keys), func() any {
 		object := map[string]any{}

@@ -20,11 +20,16 @@ const _ = wire.GeneratedV1
 // Schema is schema constraints as hubs, servers and clients take it.
 var Schema = nova.NewSchema(&wire.Layout{
 	Package:     "constraints",
-	Fingerprint: "ab6bdcb6afcea27f",
+	Fingerprint: "a665c8fb6041978b",
 	Enums: []wire.EnumType{
 		{Name: "OrderColor", Values: []wire.EnumValue{
 			{Literal: "red", Number: 0},
 			{Literal: "green", Number: 1},
+		}},
+		{Name: "HeldColors", Values: []wire.EnumValue{
+			{Literal: "red", Number: 0},
+			{Literal: "green", Number: 1},
+			{Literal: "blue", Number: 2},
 		}},
 	},
 	Unions: []wire.UnionLayout{
@@ -93,12 +98,27 @@ var Schema = nova.NewSchema(&wire.Layout{
 		{Name: "Plain", Fields: []wire.Field{
 			{Name: "a", JSON: "a", Kind: wire.String, Presence: wire.Optional},
 		}},
+		{Name: "Held", Fields: []wire.Field{
+			{Name: "roles", JSON: "roles", Kind: wire.String, Vector: true},
+			{Name: "scores", JSON: "scores", Kind: wire.Float64, Vector: true},
+			{Name: "colors", JSON: "colors", Kind: wire.Enum, Vector: true, Ref: 1, Presence: wire.Optional},
+			{Name: "ids", JSON: "ids", Kind: wire.Int64, Vector: true, Presence: wire.Optional, BigInt: true},
+			{Name: "labels", JSON: "labels", Kind: wire.Struct, Vector: true, Map: true, Ref: 12, Presence: wire.Optional},
+			{Name: "street", JSON: "street", Kind: wire.String, Presence: wire.Optional},
+			{Name: "city", JSON: "city", Kind: wire.String, Presence: wire.Nullable},
+			{Name: "zip", JSON: "zip", Kind: wire.Int64, Presence: wire.Optional},
+		}},
+		{Name: "HeldLabelsEntry", Fields: []wire.Field{
+			{Name: "key", JSON: "key", Kind: wire.String},
+			{Name: "value", JSON: "value", Kind: wire.String},
+		}},
 	},
 	Events: []wire.Event{
 		{Name: "order", ID: 0x732c1097, Table: 0, Compress: true},
 		{Name: "tree", ID: 0x6d8b34d5, Table: 8, Compress: true},
 		{Name: "names", ID: 0xe6e5718f, Table: 9, Compress: true},
 		{Name: "plain", ID: 0xd3be3f67, Table: 10, Compress: true},
+		{Name: "held", ID: 0x2471847e, Table: 11, Compress: true},
 	},
 })
 
@@ -113,6 +133,9 @@ var NamesEvent = nova.NewEvent[NamesBox](Schema, "names")
 
 // PlainEvent is event plain.
 var PlainEvent = nova.NewEvent[Plain](Schema, "plain")
+
+// HeldEvent is event held.
+var HeldEvent = nova.NewEvent[Held](Schema, "held")
 
 // OrderColor is one of the literals "red", "green". Numbers that a newer schema added are kept.
 type OrderColor int32
@@ -166,6 +189,70 @@ func (v OrderColor) MarshalText() ([]byte, error) { return []byte(v.String()), n
 // UnmarshalText reads a literal as ParseOrderColor does.
 func (v *OrderColor) UnmarshalText(text []byte) error {
 	n, err := ParseOrderColor(string(text))
+	if err == nil {
+		*v = n
+	}
+	return err
+}
+
+// HeldColors is one of the literals "red", "green", "blue". Numbers that a newer schema added are kept.
+type HeldColors int32
+
+// The literals of HeldColors.
+const (
+	HeldColorsRed   HeldColors = 0
+	HeldColorsGreen HeldColors = 1
+	HeldColorsBlue  HeldColors = 2
+)
+
+// String returns the literal, or unknown:n for a number the schema does not have.
+func (v HeldColors) String() string {
+	switch v {
+	case HeldColorsRed:
+		return "red"
+	case HeldColorsGreen:
+		return "green"
+	case HeldColorsBlue:
+		return "blue"
+	}
+	return "unknown:" + strconv.Itoa(int(v))
+}
+
+// Valid reports whether v is a literal of the schema.
+func (v HeldColors) Valid() bool {
+	switch v {
+	case HeldColorsRed,
+		HeldColorsGreen,
+		HeldColorsBlue:
+		return true
+	}
+	return false
+}
+
+// ParseHeldColors is the inverse of String.
+func ParseHeldColors(s string) (HeldColors, error) {
+	switch s {
+	case "red":
+		return HeldColorsRed, nil
+	case "green":
+		return HeldColorsGreen, nil
+	case "blue":
+		return HeldColorsBlue, nil
+	}
+	if digits, ok := strings.CutPrefix(s, "unknown:"); ok {
+		if n, err := strconv.ParseInt(digits, 10, 32); err == nil && strconv.FormatInt(n, 10) == digits {
+			return HeldColors(n), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no HeldColors: want one of %s", s, "\"red\", \"green\", \"blue\"")
+}
+
+// MarshalText returns the literal.
+func (v HeldColors) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads a literal as ParseHeldColors does.
+func (v *HeldColors) UnmarshalText(text []byte) error {
+	n, err := ParseHeldColors(string(text))
 	if err == nil {
 		*v = n
 	}
@@ -968,6 +1055,165 @@ func readPlain(r *wire.Reader, t wire.TableRef, m *Plain) {
 // CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.
 func (m *Plain) CheckInt64() error { return nil }
 
+// Held is the payload of event held.
+type Held struct {
+	Roles  []string          `json:"roles"`
+	Scores []float64         `json:"scores"`
+	Colors []HeldColors      `json:"colors,omitzero"`
+	IDs    []int64           `json:"ids,omitzero"`
+	Labels map[string]string `json:"labels,omitzero"`
+	Street *string           `json:"street,omitzero"`
+	City   *string           `json:"city"`
+	Zip    *int64            `json:"zip,omitzero"`
+}
+
+// Bytes that encoding a Held starts from.
+const (
+	vtableHeld = "\x14\x00\x28\x00\x04\x00\x10\x00\x14\x00\x18\x00\x1c\x00\x20\x00" +
+		"\x24\x00\x08\x00"
+	zerosHeld = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00"
+	tableHeld = vtableHeld + "\x14\x00\x00\x00" + zerosHeld
+	rootHeld  = "\x00\x00\x00\x00\x1c\x00\x00\x00\x00\x00\x00\x00" + tableHeld
+)
+
+// AppendNova appends m as a size-prefixed FlatBuffer. It fails with wire.ErrTooBig only.
+func (m *Held) AppendNova(dst []byte) ([]byte, error) {
+	base := len(dst)
+	b := append(dst, rootHeld...)
+	return wire.Finish(fillHeld(b, base, base+32, m), base)
+}
+
+// UnmarshalNova verifies and reads a size-prefixed FlatBuffer. Its errors are *wire.DecodeError.
+func (m *Held) UnmarshalNova(payload []byte) error {
+	var r wire.Reader
+	if t := r.Root(payload); !r.Failed() {
+		readHeld(&r, t, m)
+	}
+	return r.Err()
+}
+
+func fillHeld(b []byte, base, t int, m *Held) []byte {
+	p := b[t : t+40 : t+40]
+	var at int
+	var vt int
+	var c int
+	if m.Zip != nil {
+		binary.LittleEndian.PutUint64(p[8:], uint64(*m.Zip))
+	} else {
+		binary.LittleEndian.PutUint16(b[t-2:], 0)
+	}
+	b = wire.AppendStrings(b, base, t+4, m.Roles)
+	b = wire.AppendFloat64s(b, base, t+16, m.Scores)
+	if m.Colors != nil {
+		b = wire.AppendEnums(b, base, t+20, m.Colors)
+	} else {
+		binary.LittleEndian.PutUint16(b[t-12:], 0)
+	}
+	if m.IDs != nil {
+		b = wire.AppendInt64s(b, base, t+24, m.IDs)
+	} else {
+		binary.LittleEndian.PutUint16(b[t-10:], 0)
+	}
+	if m.Labels != nil {
+		b, at = wire.AppendVector(b, base, t+28, len(m.Labels), 4)
+		if len(m.Labels) > 0 {
+			b, vt = wire.AppendVTable(b, base, vtableHeldLabelsEntry)
+			for i, k := range wire.SortedKeys(m.Labels) {
+				b = append(wire.Align(b, base, 4), inlineHeldLabelsEntry...)
+				c = len(b) - len(inlineHeldLabelsEntry)
+				wire.LinkElement(b, at+4*i, c, vt)
+				b = fillHeldLabelsEntry(b, base, c, &wrapHeldLabelsEntry{Key: k, Value: m.Labels[k]})
+			}
+		}
+	} else {
+		binary.LittleEndian.PutUint16(b[t-8:], 0)
+	}
+	if m.Street != nil {
+		b = wire.AppendString(b, base, t+32, *m.Street)
+	} else {
+		binary.LittleEndian.PutUint16(b[t-6:], 0)
+	}
+	if m.City != nil {
+		b = wire.AppendString(b, base, t+36, *m.City)
+	} else {
+		binary.LittleEndian.PutUint16(b[t-4:], 0)
+	}
+	return b
+}
+
+func readHeld(r *wire.Reader, t wire.TableRef, m *Held) {
+	m.Roles = r.Strings(t, 0, "roles")
+	if m.Roles == nil {
+		m.Roles = []string{}
+	}
+	m.Scores = r.Float64s(t, 1, "scores")
+	if m.Scores == nil {
+		m.Scores = []float64{}
+	}
+	m.Colors = wire.Enums[HeldColors](r, t, 2, "colors")
+	m.IDs = r.Int64s(t, 3, "ids")
+	if at, n, ok := r.Structs(t, 4, "labels"); ok {
+		m.Labels = make(map[string]string, n)
+		for i := range n {
+			c, ok := r.Elem(at, i, "labels")
+			if !ok {
+				return
+			}
+			var w wrapHeldLabelsEntry
+			readHeldLabelsEntry(r, c, &w)
+			m.Labels[w.Key] = w.Value
+			r.LeaveElem("labels", i)
+			if r.Failed() {
+				return
+			}
+		}
+	} else {
+		m.Labels = nil
+	}
+	m.Street = wire.Opt(r, t, 5, r.String(t, 5, "street"))
+	m.City = wire.Opt(r, t, 6, r.String(t, 6, "city"))
+	m.Zip = wire.Opt(r, t, 7, r.Int64(t, 7, "zip"))
+}
+
+// CheckInt64 returns a *wire.Int64Error for the first plain int64 that a browser cannot hold exactly.
+func (m *Held) CheckInt64() error {
+	if e := checkHeld(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func checkHeld(m *Held) *wire.Int64Error {
+	if v := m.Zip; v != nil && !wire.SafeInt64(*v) {
+		return &wire.Int64Error{Path: "zip", Value: *v}
+	}
+	return nil
+}
+
+type wrapHeldLabelsEntry struct {
+	Key   string
+	Value string
+}
+
+// Bytes that encoding a HeldLabelsEntry starts from.
+const (
+	vtableHeldLabelsEntry = "\x08\x00\x0c\x00\x04\x00\x08\x00"
+	zerosHeldLabelsEntry  = "\x00\x00\x00\x00\x00\x00\x00\x00"
+	inlineHeldLabelsEntry = "\x00\x00\x00\x00" + zerosHeldLabelsEntry
+)
+
+func fillHeldLabelsEntry(b []byte, base, t int, m *wrapHeldLabelsEntry) []byte {
+	b = wire.AppendString(b, base, t+4, m.Key)
+	return wire.AppendString(b, base, t+8, m.Value)
+}
+
+func readHeldLabelsEntry(r *wire.Reader, t wire.TableRef, m *wrapHeldLabelsEntry) {
+	m.Key = r.String(t, 0, "key")
+	m.Value = r.String(t, 1, "value")
+}
+
 // Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
 func (m *Order) Validate() error {
 	if err := m.walk(); err != nil {
@@ -1229,6 +1475,89 @@ func validNamesBox(m *NamesBox) *wire.ValidationError {
 
 // Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
 func (m *Plain) Validate() error { return nil }
+
+// Validate checks the constraints of the schema. It returns a *wire.ValidationError for the first value that breaks one.
+func (m *Held) Validate() error {
+	if e := validHeld(m); e != nil {
+		return e
+	}
+	return nil
+}
+
+func validHeld(m *Held) *wire.ValidationError {
+	if m.Street != nil && m.Zip == nil {
+		return wire.Invalid("must have \"zip\" beside \"street\"")
+	}
+	if m.Labels == nil {
+		return wire.Invalid("must have \"labels\" beside \"city\"")
+	}
+	{
+		n := 0
+		for _, v := range m.Roles {
+			if !(v != "admin") {
+				n++
+			}
+		}
+		if n < 1 {
+			return wire.Invalid("must hold at least 1 of {\"const\":\"admin\"}").Under("roles")
+		}
+	}
+	{
+		n := 0
+		for _, v := range m.Scores {
+			if !(!(v >= 10) || !wire.Multiple(v, 1)) {
+				n++
+			}
+		}
+		if n < 2 || n > 3 {
+			return wire.Invalid("must hold 2 to 3 of {\"minimum\":10,\"multipleOf\":1}").Under("scores")
+		}
+	}
+	if m.Colors != nil {
+		{
+			n := 0
+			for _, v := range m.Colors {
+				if !(v != HeldColorsRed && v != HeldColorsGreen) {
+					n++
+				}
+			}
+			if n > 1 {
+				return wire.Invalid("must hold at most 1 of {\"enum\":[\"red\",\"green\"]}").Under("colors")
+			}
+		}
+		for i, v := range m.Colors {
+			if !v.Valid() {
+				return wire.Invalid("must be one of \"red\", \"green\", \"blue\"").UnderIndex(i).Under("colors")
+			}
+		}
+	}
+	if m.IDs != nil {
+		{
+			n := 0
+			for _, v := range m.IDs {
+				if !(v != 0 && v != 7) {
+					n++
+				}
+			}
+			if n < 1 {
+				return wire.Invalid("must hold at least 1 of {\"enum\":[0,7]}").Under("ids")
+			}
+		}
+	}
+	if m.Labels != nil {
+		if _, there := m.Labels["a"]; there {
+			if _, there := m.Labels["b/c"]; !there {
+				return wire.Invalid("must have \"b/c\" beside \"a\"").Under("labels")
+			}
+		}
+		for _, k := range wire.SortedKeys(m.Labels) {
+			if k != "a" && k != "b/c" {
+				return wire.Invalid("the key must match {\"enum\":[\"a\",\"b/c\"]}").Under(k).Under("labels")
+			}
+		}
+	}
+	return nil
+}
 
 // The patterns of the schema, in the syntax of Go; compiled when first used.
 var (
