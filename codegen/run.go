@@ -45,6 +45,7 @@ type Report struct {
 	Fingerprint string
 	Events      int
 	Calls       int
+	Read        []string         // the schema file, or the directories of Go packages that can change
 	Files       []string         // paths of all outputs, the lock included
 	Written     []string         // those that were written
 	Stale       []string         // with Check: one line for each output that is not up to date
@@ -86,7 +87,11 @@ func prepare(cfg Config) (Files, Dirs, Report, error) {
 		return nil, nil, Report{}, excerpted(err)
 	}
 	files = append(files, File{lockTarget, LockName, schema.NewLock(model).Encode()})
-	return files, dirs, Report{Package: model.Package, Fingerprint: model.Fingerprint(),
+	from := []string{cfg.Schema}
+	if structs != nil {
+		from = append(from, structs.Dirs...)
+	}
+	return files, dirs, Report{Read: from, Package: model.Package, Fingerprint: model.Fingerprint(),
 		Events: len(model.Events), Calls: len(model.Calls), Warnings: model.Warnings}, nil
 }
 

@@ -152,7 +152,9 @@ func (r *revision) outside(ctx context.Context, module string) error {
 		return err
 	}
 	var mod struct {
-		Replace []struct{ Old, New struct{ Path, Version string } }
+		Replace []struct {
+			Old, New struct{ Path, Version string }
+		}
 	}
 	if err := json.Unmarshal(text, &mod); err != nil {
 		return fmt.Errorf("go mod edit -json: %w", err)

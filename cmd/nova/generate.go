@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 func newGenerate() *cobra.Command {
 	var cfg codegen.Config
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "generate (--schema FILE [--go DIR] | DIR) [--ts DIR] [--fbs DIR]",
 		Short: "Generate Go, TypeScript and .fbs from a schema or from Go structs",
@@ -29,7 +29,8 @@ and what they hold. Their codecs are written as methods into that package.`,
   nova generate --schema schema.json --go events --ts web/src/events --fbs events
   nova generate ./events --ts web/src/events               # from Go structs
   nova generate --schema schema.json --go events --tests   # with tests of the types
-  nova generate --schema schema.json --go events --check   # fails when files are stale`,
+  nova generate --schema schema.json --go events --check   # fails when files are stale
+  nova generate --schema schema.json --go events --watch   # again after each change, until Ctrl-C`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("%d packages given; write one", len(args))
@@ -40,7 +41,11 @@ and what they hold. Their codecs are written as methods into that package.`,
 			if err := source(&cfg, args); err != nil {
 				return err
 			}
-			return generate(cmd.OutOrStdout(), cmd.ErrOrStderr(), cfg)
+			if watch {
+				return watchSchema(cmd, cfg)
+			}
+			report, err := codegen.Run(cfg)
+			return generated(cmd, cfg, report, err)
 		},
 	}
 	f := cmd.Flags()
@@ -52,7 +57,23 @@ and what they hold. Their codecs are written as methods into that package.`,
 	f.StringVar(&cfg.Runtime, "runtime", codegen.DefaultRuntime, "module that the TypeScript output imports")
 	f.BoolVar(&cfg.Tests, "tests", false, "also write NAME_nova_test.go: round trips, fuzz targets and benchmarks of the types")
 	f.BoolVar(&cfg.Check, "check", false, "write nothing; fail when a file is missing or stale")
+	f.BoolVar(&watch, "watch", false, "go on: generate again after each change of the schema, until Ctrl-C")
 	return cmd
+}
+
+// watchSchema generates after each change. An error is told as without --watch, and
+// the next change waited for.
+func watchSchema(cmd *cobra.Command, cfg codegen.Config) error {
+	if cfg.Check {
+		return usagef("--check with --watch; --check compares once")
+	}
+	codegen.Watch(cmd.Context(), cfg, func(r codegen.Report, err error) {
+		if err := generated(cmd, cfg, r, err); err != nil {
+			report(cmd.ErrOrStderr(), cmd, err)
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "waiting for changes of %s; Ctrl-C ends\n", cfg.Schema)
+	})
+	return nil
 }
 
 // source takes the schema from the flag or the argument.
@@ -87,8 +108,9 @@ func source(cfg *codegen.Config, args []string) error {
 	return nil
 }
 
-func generate(stdout, stderr io.Writer, cfg codegen.Config) error {
-	report, err := codegen.Run(cfg)
+// generated tells what a run did.
+func generated(cmd *cobra.Command, cfg codegen.Config, report codegen.Report, err error) error {
+	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if err != nil {
 		if _, missing := os.Stat(cfg.Schema); errors.Is(missing, fs.ErrNotExist) {
 			return fmt.Errorf("schema file %s does not exist; write --schema FILE", cfg.Schema)

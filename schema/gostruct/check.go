@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ import (
 func (p *pkg) check(ctx context.Context, importPath string, hidden map[string][]byte) error {
 	deps := dependencies{}
 	if needed := p.needed(); len(needed) > 0 {
-		loaded, err := p.load(ctx, hidden, packages.NeedName|packages.NeedTypes, needed...)
+		loaded, err := p.load(ctx, hidden, packages.NeedName|packages.NeedFiles|packages.NeedModule|packages.NeedTypes, needed...)
 		if err != nil {
 			return err
 		}
@@ -31,6 +32,9 @@ func (p *pkg) check(ctx context.Context, importPath string, hidden map[string][]
 				continue
 			}
 			deps[l.PkgPath] = l.Types
+			if m := l.Module; m != nil && len(l.GoFiles) > 0 && (m.Version == "" || m.Replace != nil && m.Replace.Version == "") {
+				p.Dirs = append(p.Dirs, filepath.Dir(l.GoFiles[0]))
+			}
 		}
 	}
 	if len(p.problems) > 0 {

@@ -29,6 +29,9 @@ type Source struct {
 	Ints bool
 	// Imports are the packages that the types of Values need: path → name in code.
 	Imports map[string]string
+	// Dirs are the directories of the other packages whose types the structs name, but
+	// for those that a version pins and those of Go itself.
+	Dirs []string
 }
 
 // Type is the Go type of an object, an enum or a union.
