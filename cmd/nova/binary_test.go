@@ -83,6 +83,7 @@ func TestBinary(t *testing.T) {
 	t.Run("signals", func(t *testing.T) { testSignals(t, binary) })
 	t.Run("second signal", func(t *testing.T) { testSecondSignal(t, binary) })
 	t.Run("hangup", func(t *testing.T) { testHangup(t, binary) })
+	t.Run("watch", func(t *testing.T) { testWatchSignal(t, binary) })
 	t.Run("exit codes", func(t *testing.T) { testExitCodes(t, binary) })
 }
 
@@ -103,6 +104,28 @@ func testSignals(t *testing.T, binary string) {
 		if now := conn.Status(); now.State == client.Closed {
 			t.Errorf("%v: the client gave up: %+v", signal, now)
 		}
+	}
+}
+
+// Ctrl-C is how nova generate --watch ends.
+func testWatchSignal(t *testing.T, binary string) {
+	schema := write(t, "tiny.json", tinySchema)
+	p := &process{Cmd: exec.Command(binary, "generate", "--schema", schema, "--go", filepath.Join(filepath.Dir(schema), "tiny"), "--watch")}
+	pipe, err := p.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stderr = bufio.NewScanner(pipe)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill() }) // fails when it has ended, as it should have
+	p.line(t, "Ctrl-C ends")
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if rest, state := p.end(); state.ExitStatus() != 0 || rest != "" {
+		t.Errorf("exit %d, %s", state.ExitStatus(), rest)
 	}
 }
 
