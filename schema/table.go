@@ -234,9 +234,11 @@ func (r *reader) typed(f *Field, c *core, path, property string, at *node) {
 	case coreMap:
 		r.mapField(f, c, path, property, at)
 	}
-	if c.kind == coreArray || c.kind == coreMap {
+	switch c.kind {
+	case coreObject: // its table has them
+	case coreArray, coreMap:
 		f.ListRules = r.rules(c)
-	} else {
+	default:
 		f.Rules = r.rules(c)
 	}
 }
