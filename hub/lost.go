@@ -78,10 +78,8 @@ func (l *lostList) len() int {
 // on without one if its client can come back to it, else it ends. A socket that
 // was replaced touches nothing. byClient: the client closed it.
 func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
-	s = s.lock()
-	s.mu.Unlock()
+	s = s.lockState()
 	h := s.hub
-	s.state.Lock()
 	s.mu.Lock()
 	if s.ended || !s.queue.Owns(c) {
 		mine := s.queue.Owns(c)

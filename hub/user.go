@@ -62,18 +62,18 @@ func (s *Session) rename() {
 	h := s.hub
 	h.clientsMu.Lock()
 	defer h.clientsMu.Unlock()
+	s.state.Lock()
 	s.mu.Lock()
 	c, terms := s.owner.Load(), s.terms
-	told := c != nil && s.peer != nil && terms != nil
+	told := c != nil && s.peer != nil && terms != nil && !s.ended
 	s.mu.Unlock()
-	if !told {
-		return
-	}
-	s.state.Lock()
-	if h.strings[s.hash] == s {
+	if told && h.strings[s.hash] == s {
 		delete(h.strings, s.hash)
 	}
 	s.state.Unlock()
+	if !told {
+		return
+	}
 	text, received := s.newString(), s.received()
 	h.strings[sha256.Sum256([]byte(text))] = s
 	s.mu.Lock()
