@@ -77,7 +77,7 @@ func (s *Session) Admit(c *session.Cursor, lastSeq int64) (*Session, error) {
 func (s *Session) AttachClient(c *session.Cursor, m *control.Attach, terms Terms) (*Session, error) {
 	h := s.hub
 	missed := int64(-1)
-	if old := h.sessionOf(m.Session); old != nil && old != s && old.User() == s.User() && old.pinned == s.pinned && (!s.pinned || old.id == s.id) {
+	if old := h.sessionOf(m.Session); s.succeeds(old) {
 		last := uint64(max(m.LastSeq, 0))
 		var err error = errNotKept
 		if m.LastSeq >= 0 {
@@ -102,6 +102,12 @@ func (s *Session) AttachClient(c *session.Cursor, m *control.Attach, terms Terms
 	s.mu.Unlock()
 	s.Ahead(c, session.Plain, s.sessionMessage(&control.Session{Session: text, NextSeq: 1, Missed: missed}, terms))
 	return s, s.open(1, m.Topics)
+}
+
+// succeeds reports whether the connection of s may go on with old: it is of the same
+// user, and of the same id where authentication gave one. nil is nobody's.
+func (s *Session) succeeds(old *Session) bool {
+	return old != nil && old != s && old.User() == s.User() && old.pinned == s.pinned && (!s.pinned || old.id == s.id)
 }
 
 func (s *Session) sessionMessage(m *control.Session, t Terms) []byte {

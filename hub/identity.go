@@ -95,7 +95,7 @@ func (s *Session) Renew(ctx context.Context, c *session.Cursor, identity Identit
 // one that has a socket: that of the session of this string, or of its pinned id.
 func (s *Session) Takes(text string) bool {
 	for _, old := range []*Session{s.hub.sessionOf(text), s.hub.session(s.id)} {
-		if old == nil || old == s || old.User() != s.User() || old.pinned != s.pinned || s.pinned && old.id != s.id {
+		if !s.succeeds(old) {
 			continue
 		}
 		old = old.lock()
