@@ -96,24 +96,7 @@ func New(options Options) (*Hub, error) {
 		began:      options.Clock().Add(-time.Second),
 	}
 	h.everyone = newRoom(nova.ToBroadcast, "", h.roomIDs.Add(1), options.Shards)
-	h.limits = session.Limits{
-		Policy:       options.Backpressure.Policy,
-		UnsentFrames: options.Backpressure.MaxFrames,
-		UnsentBytes:  options.Backpressure.MaxBytes,
-		KeepFrames:   options.Session.MaxFrames,
-		KeepBytes:    options.Session.MaxBytes,
-		Numbered:     !options.Session.Off,
-		ShareSize:    shareSize,
-		JoinSize:     joinSize,
-		Resumed:      resumedMessage,
-		Gap:          appendGap,
-		GapSize:      len(appendGap(nil, 0, 0, 0)),
-		Key:          h.frameKey,
-		Held:         &h.held,
-	}
-	if options.Session.Off {
-		h.limits.KeepFrames, h.limits.KeepBytes = 0, 0
-	}
+	h.limits = h.queueLimits()
 	for i := range h.layout.Events {
 		e := &eventState{event: &h.layout.Events[i], index: i}
 		e.allowed.Store(e.event.Inbound)
@@ -138,6 +121,30 @@ func New(options Options) (*Hub, error) {
 	h.trace = newTrace(h, options.Trace, options.Shards)
 	h.startLoops()
 	return h, nil
+}
+
+// queueLimits returns what the queues of all sessions share.
+func (h *Hub) queueLimits() session.Limits {
+	o := &h.options
+	l := session.Limits{
+		Policy:       o.Backpressure.Policy,
+		UnsentFrames: o.Backpressure.MaxFrames,
+		UnsentBytes:  o.Backpressure.MaxBytes,
+		KeepFrames:   o.Session.MaxFrames,
+		KeepBytes:    o.Session.MaxBytes,
+		Numbered:     !o.Session.Off,
+		ShareSize:    shareSize,
+		JoinSize:     joinSize,
+		Resumed:      resumedMessage,
+		Gap:          appendGap,
+		GapSize:      len(appendGap(nil, 0, 0, 0)),
+		Key:          h.frameKey,
+		Held:         &h.held,
+	}
+	if o.Session.Off {
+		l.KeepFrames, l.KeepBytes = 0, 0
+	}
+	return l
 }
 
 // startLoops starts the goroutines that last as long as the hub.
