@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -231,20 +232,11 @@ func (s *socket) baseServer() {
 	s.unknown = c.queue.renewed(false, 0)
 }
 
-// codeOf returns the code of a number on the wire: Cancelled for 0, which ended on
-// purpose, and Unknown for numbers of a later protocol.
-func codeOf(number int64) nova.Code {
-	switch code := nova.Code(number); code {
-	case nova.OK:
-		return nova.Cancelled
-	case nova.Cancelled, nova.Invalid, nova.DeadlineExceeded, nova.NotFound, nova.AlreadyExists, nova.Denied, nova.Exhausted,
-		nova.FailedPrecondition, nova.Unimplemented, nova.Internal, nova.Unavailable, nova.Unauthenticated:
-		return code
-	}
-	return nova.Unknown
-}
-
-// failure turns what a server answered into an error.
+// failure turns what a server answered into an error. What it ended on purpose, with
+// code 0, is Cancelled.
 func failure(code int64, format string, args ...any) error {
-	return nova.Errorf(codeOf(code), format, args...)
+	if code == int64(nova.OK) {
+		code = int64(nova.Cancelled)
+	}
+	return nova.ReplyError(code, fmt.Sprintf(format, args...))
 }
