@@ -31,8 +31,8 @@ type Subscription interface {
 	Topic() string
 	// Frames yields the event's frames until ctx ends, the subscription is
 	// closed, or the consumer falls too far behind, which is its last error.
-	// It listens from the call on, before the first iteration, and the first
-	// call for an event also yields what came since the subscription began.
+	// It listens from the first iteration on; the first of a subscription also
+	// yields what came since that began.
 	Frames(ctx context.Context, event *wire.Event) iter.Seq2[Delivery, error]
 }
 

@@ -25,10 +25,8 @@ type Message[T any] interface {
 // Event describes one event: its name, id and codec. It knows no connection and
 // serves hub, client and tests alike. The zero value is of no use.
 type Event[T any] struct {
-	event  *wire.Event
-	encode func(*T, []byte) ([]byte, error)
-	decode func(*T, []byte) error
-	check  func(*T) error
+	event *wire.Event
+	codec[T]
 }
 
 // NewEvent makes the descriptor of a schema's event. Generated code calls it; it
@@ -38,12 +36,7 @@ func NewEvent[T any, M Message[T]](schema *Schema, name string) Event[T] {
 	if event == nil {
 		panic(fmt.Sprintf("nova: schema %s has no event %q", schema.Name(), name))
 	}
-	return Event[T]{
-		event:  event,
-		encode: func(v *T, dst []byte) ([]byte, error) { return M(v).AppendNova(dst) },
-		decode: func(v *T, payload []byte) error { return M(v).UnmarshalNova(payload) },
-		check:  func(v *T) error { return M(v).CheckInt64() },
-	}
+	return Event[T]{event: event, codec: codecOf[T, M]()}
 }
 
 // Name returns the event's name.
@@ -82,10 +75,14 @@ func (e Event[T]) DecodeFrame(frame []byte) (*T, error) {
 
 func (e Event[T]) decodePayload(payload []byte) (*T, error) {
 	v := new(T)
-	if err := e.decode(v, payload); err != nil {
-		return nil, Errorf(Invalid, "%s: %w", e.event.Name, err)
+	err := e.decode(v, payload)
+	if err == nil {
+		return v, nil
 	}
-	return v, nil
+	if _, broken := errors.AsType[*ConstraintError](err); broken { // it names the event
+		return nil, Errorf(Invalid, "%w", err)
+	}
+	return nil, Errorf(Invalid, "%s: %w", e.event.Name, err)
 }
 
 // scratch lends encode buffers: hubs and clients copy what they keep.
@@ -169,12 +166,9 @@ func (e Event[T]) Publish(ctx context.Context, hub Hub, to Target, v *T, options
 // panic of fn is counted and logged, and told to nobody else. off ends it.
 // It panics when the hub does not know the event's schema.
 func (e Event[T]) On(hub Hub, fn func(ctx context.Context, from *Client, v *T) error) (off func()) {
-	validate := e.validator(hub)
+	e = e.validated(hub)
 	off, err := hub.HandleFrame(e.event, func(ctx context.Context, from *Client, payload []byte) error {
 		v, err := e.decodePayload(payload)
-		if err == nil && validate != nil {
-			err = validate(v)
-		}
 		if err != nil {
 			return err
 		}
@@ -210,9 +204,9 @@ func (e Event[T]) Listen(conn Conn, fn func(ctx context.Context, v *T) error) (o
 }
 
 // All iterates over the events that a subscription receives until ctx ends, the
-// subscription is closed, or the loop breaks. It listens from the call on. An
-// undecodable event, and the end of a subscription that fell behind, are yielded
-// as errors.
+// subscription is closed, or the loop breaks. It listens from the first iteration on;
+// the first of a subscription also yields what came since that began. An undecodable
+// event, and the end of a subscription that fell behind, are yielded as errors.
 func (e Event[T]) All(ctx context.Context, sub Subscription) iter.Seq2[*T, error] {
 	frames := sub.Frames(ctx, e.event)
 	return func(yield func(*T, error) bool) {

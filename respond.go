@@ -11,6 +11,7 @@ import (
 // *Error. It does not allow clients to send the event. off ends it. Errors carry a
 // Code: Invalid (the hub does not have the event), AlreadyExists.
 func (e Event[T]) Respond(hub Hub, fn func(ctx context.Context, from *Client, v *T) (*T, error)) (off func(), err error) {
+	e = e.validated(hub)
 	return hub.HandleRequest(e.event, func(ctx context.Context, from *Client, payload []byte) (Encoded, error) {
 		v, err := e.decodePayload(payload)
 		if err != nil {
@@ -20,11 +21,11 @@ func (e Event[T]) Respond(hub Hub, fn func(ctx context.Context, from *Client, v 
 		if err != nil {
 			return Encoded{}, err
 		}
-		if answer == nil {
-			return Encoded{}, fmt.Errorf("answer to %s: %w", e.event.Name, errNil)
+		out, err := e.encoded(answer, nil)
+		if err != nil {
+			return Encoded{}, fmt.Errorf("answer to %s: %w", e.event.Name, err)
 		}
-		out, err := e.encode(answer, nil)
-		return Encoded{Payload: out, Unsafe: e.check(answer)}, err
+		return out, nil
 	})
 }
 
@@ -47,9 +48,10 @@ func (e Event[T]) Request(ctx context.Context, conn Conn, v *T) (*T, error) {
 }
 
 // Once handles the event the next time a client sends it, which others have to
-// allow: it does not. An event that does not decode does not count. off ends it. It
+// allow: it does not. An event that does not decode, or is not valid, does not count. off ends it. It
 // panics when the hub does not know the event's schema.
 func (e Event[T]) Once(hub Hub, fn func(ctx context.Context, from *Client, v *T) error) (off func()) {
+	e = e.validated(hub)
 	var done atomic.Bool
 	var end atomic.Pointer[func()]
 	off, err := hub.WatchFrame(e.event, func(ctx context.Context, from *Client, payload []byte) error {

@@ -18,24 +18,51 @@ func (e *ConstraintError) Error() string { return e.Event + ": " + e.Err.Error()
 // Unwrap returns the error of Validate.
 func (e *ConstraintError) Unwrap() error { return e.Err }
 
+// keeps returns a ConstraintError when v, of an event whose type has constraints, breaks
+// one.
+func (e Event[T]) keeps(v *T) error {
+	if err := any(v).(Validator).Validate(); err != nil {
+		return &ConstraintError{Event: e.event.Name, Err: err}
+	}
+	return nil
+}
+
+// constrained reports whether the type of the event has constraints.
+func (e Event[T]) constrained() bool {
+	_, ok := any((*T)(nil)).(Validator)
+	return ok
+}
+
+// Validated returns the event with the constraints of its schema checked when a
+// value is received: [Event.On], [Event.Listen], [Event.All] and
+// [Event.DecodeFrame] refuse a value that breaks one with an error of code
+// Invalid, which wraps a [*ConstraintError]. Of an event without constraints it
+// returns the event as it is.
+//
+//	market.ChatEvent.Validated().On(hub, func(ctx context.Context, from *nova.Client, m *market.Chat) error { … })
+func (e Event[T]) Validated() Event[T] {
+	if !e.constrained() {
+		return e
+	}
+	decode := e.decode
+	e.decode = func(v *T, payload []byte) error {
+		if err := decode(v, payload); err != nil {
+			return err
+		}
+		return e.keeps(v)
+	}
+	return e
+}
+
 // validating is what hubs implement that have inbound values validated.
 type validating interface {
 	Validates(event *wire.Event) bool
 }
 
-// validator returns how values of the event are judged before the handlers of a hub
-// get them; nil = not at all.
-func (e Event[T]) validator(hub Hub) func(v *T) error {
-	if _, ok := any((*T)(nil)).(Validator); !ok {
-		return nil
+// validated returns the event as a hub's handlers are to get it.
+func (e Event[T]) validated(hub Hub) Event[T] {
+	if h, ok := hub.(validating); ok && e.constrained() && h.Validates(e.event) {
+		return e.Validated()
 	}
-	if h, ok := hub.(validating); !ok || !h.Validates(e.event) {
-		return nil
-	}
-	return func(v *T) error {
-		if err := any(v).(Validator).Validate(); err != nil {
-			return Errorf(Invalid, "%w", &ConstraintError{Event: e.event.Name, Err: err})
-		}
-		return nil
-	}
+	return e
 }

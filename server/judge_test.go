@@ -171,6 +171,40 @@ func TestInboundValidation(t *testing.T) {
 	}
 }
 
+// A descriptor that validates by itself counts like Options.Validate, and what is not
+// valid is not the one that Once waits for.
+func TestInboundValidationOfADescriptor(t *testing.T) {
+	for name, listen := range map[string]func(*rig, func(context.Context, *nova.Client, *strictQuote) error) func(){
+		"validated": func(r *rig, fn func(context.Context, *nova.Client, *strictQuote) error) func() {
+			return strictEvent.Validated().On(r.hub, fn)
+		},
+		"once": func(r *rig, fn func(context.Context, *nova.Client, *strictQuote) error) func() {
+			return strictEvent.Once(r.hub, fn)
+		},
+	} {
+		o := hub.Options{Inbound: []string{"quote"}}
+		if name == "once" {
+			o.Validate = []string{"*"}
+		}
+		r := newRig(t, o, server.Options{MaxUndecodable: 1})
+		got := make(chan float64, 2)
+		defer listen(r, func(_ context.Context, _ *nova.Client, q *strictQuote) error {
+			got <- q.Bid
+			return nil
+		})()
+		p := r.join("", "")
+		for _, bid := range []float64{9, 1} {
+			p.frameOf(market.QuoteEvent.AppendFrame(nil, &market.Quote{Bid: bid, Ask: 5}))(0)
+		}
+		if bid := <-got; bid != 1 {
+			t.Errorf("%s: %g", name, bid)
+		}
+		if m := r.hub.Metrics(); m.Invalid != 1 || m.HandlerErrors["quote"] != 0 || m.Undecodable != 0 {
+			t.Errorf("%s: %d invalid, %d errors, %d undecodable", name, m.Invalid, m.HandlerErrors["quote"], m.Undecodable)
+		}
+	}
+}
+
 // CheckInbound sees the payload of what handlers would get.
 func TestCheckInbound(t *testing.T) {
 	r := newRig(t, hub.Options{Inbound: []string{"chat"},
