@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,12 +28,12 @@ type CertificateOptions struct {
 type Certificate struct {
 	certFile, keyFile string
 	options           CertificateOptions
+	current           atomic.Pointer[tls.Certificate]
 
-	mu      sync.Mutex
-	current *tls.Certificate
-	looked  time.Time // when the files were looked at last
-	loaded  [2]stamp  // of the files that current is from
-	failed  string    // the error that was logged last
+	mu     sync.Mutex // held while the files are read
+	looked time.Time  // when they were looked at last
+	loaded [2]stamp   // of the files that current is from
+	failed string     // the error that was logged last
 }
 
 // stamp tells versions of a file apart.
@@ -60,13 +61,14 @@ func LoadCertificate(certFile, keyFile string, options CertificateOptions) (*Cer
 // GetCertificate is for tls.Config. Files that cannot be used, such as a key that is
 // not yet replaced, leave the certificate of before in use.
 func (c *Certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := time.Now(); c.options.Every > 0 && now.Sub(c.looked) >= c.options.Every {
-		c.looked = now
-		c.follow()
+	if c.options.Every > 0 && c.mu.TryLock() { // else somebody reads them: one waits for the disk, not all
+		defer c.mu.Unlock()
+		if now := time.Now(); now.Sub(c.looked) >= c.options.Every {
+			c.looked = now
+			c.follow()
+		}
 	}
-	return c.current, nil
+	return c.current.Load(), nil
 }
 
 // Reload reads the files now, changed or not. With an error the certificate of before
@@ -113,7 +115,8 @@ func (c *Certificate) load(stamps [2]stamp) error {
 	if err != nil {
 		return fmt.Errorf("certificate: %s with key %s: %w", c.certFile, c.keyFile, err)
 	}
-	c.current, c.loaded, c.failed = &pair, stamps, ""
+	c.current.Store(&pair)
+	c.loaded, c.failed = stamps, ""
 	c.options.Logger.Info("certificate loaded", "file", c.certFile, "expires", pair.Leaf.NotAfter)
 	if left := time.Until(pair.Leaf.NotAfter); left < expiresSoon {
 		c.options.Logger.Warn("certificate expires soon", "file", c.certFile, "expires", pair.Leaf.NotAfter)
