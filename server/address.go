@@ -26,8 +26,10 @@ func parseProxies(list []string) (p proxies, err error) {
 			if failed != nil || addr.Zone() != "" {
 				return p, fmt.Errorf("server: Options.TrustedProxies has %q; write an address, a network such as 10.0.0.0/8, or unix", text)
 			}
-			addr = addr.Unmap()
 			prefix = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		if addr := prefix.Addr(); addr.Is4In6() && prefix.Bits() >= 96 {
+			prefix = netip.PrefixFrom(addr.Unmap(), prefix.Bits()-96)
 		}
 		p.nets = append(p.nets, prefix.Masked())
 	}

@@ -10,7 +10,7 @@ import (
 // Which address a request is taken to come from. It is an internal test: what counts
 // per address is tested from outside, and needs few of these rows.
 func TestClientAddress(t *testing.T) {
-	p, err := parseProxies([]string{"10.0.0.0/8", "192.0.2.7", "2001:db8:1::/48", "unix"})
+	p, err := parseProxies([]string{"10.0.0.0/8", "192.0.2.7", "2001:db8:1::/48", "::ffff:172.16.0.0/108", "::ffff:192.0.2.8", "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +37,8 @@ func TestClientAddress(t *testing.T) {
 		{"both agree", "10.0.0.1:1", `for=198.51.100.9`, "198.51.100.9", "198.51.100.9"},
 		{"both, one is the client's", "10.0.0.1:1", `for=1.1.1.1`, "198.51.100.9", "10.0.0.1"},
 		{"mapped", "[::ffff:10.0.0.1]:1", "", "::ffff:198.51.100.9", "198.51.100.9"},
+		{"mapped network", "172.20.0.1:1", "", "198.51.100.9", "198.51.100.9"},
+		{"mapped address", "192.0.2.8:1", "", "198.51.100.9", "198.51.100.9"},
 		{"unix socket", "@", "", "198.51.100.9", "198.51.100.9"},
 		{"unix socket alone", "@", "", "", ""},
 	} {
