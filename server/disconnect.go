@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"io"
-	"mime"
 	"net/http"
 	"unicode/utf8"
 
@@ -27,7 +26,11 @@ type disconnectRequest struct {
 // serveDisconnect answers POST /api/disconnect {"client" | "user", "code"?, "reason"?}
 // with {"disconnected": n}: the sessions that were ended, with and without a socket.
 func (s *Server) serveDisconnect(w http.ResponseWriter, r *http.Request) {
-	if bad := needJSON(w, r); bad != nil {
+	bad := needPost(w, r)
+	if bad == nil {
+		_, bad = needType(r, jsonType)
+	}
+	if bad != nil {
 		answer(w, bad)
 		return
 	}
@@ -49,21 +52,6 @@ func (s *Server) serveDisconnect(w http.ResponseWriter, r *http.Request) {
 	answer(w, struct {
 		Disconnected int `json:"disconnected"`
 	}{n})
-}
-
-// needJSON refuses what is no POST of JSON. Naming the type keeps other sites' pages
-// out: without it a browser sends a cross-origin POST unasked.
-func needJSON(w http.ResponseWriter, r *http.Request) *publishError {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		bad := refuse(nova.Invalid, "", "method %s; use POST", r.Method)
-		bad.status = http.StatusMethodNotAllowed
-		return bad
-	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-		return refuse(nova.Invalid, "", "content type %q; send application/json", kind)
-	}
-	return nil
 }
 
 func (s *Server) disconnect(q disconnectRequest) (int, error) {

@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -100,26 +98,21 @@ func refuse(code nova.Code, pointer, format string, args ...any) *publishError {
 }
 
 func (p *publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		bad := refuse(nova.Invalid, "", "method %s; use POST", r.Method)
-		bad.status = http.StatusMethodNotAllowed
-		answer(w, bad)
-		return
+	bad := needPost(w, r)
+	if bad == nil {
+		bad = p.authorize(r)
 	}
-	if bad := p.authorize(r); bad != nil {
-		answer(w, bad)
-		return
+	kind := jsonType
+	if bad == nil {
+		kind, bad = needType(r, jsonType, linesType)
 	}
-	// Naming the type keeps other sites' pages out: without it a browser sends
-	// a cross-origin POST unasked.
-	switch kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind {
-	case "application/json":
-		p.single(w, r)
-	case "application/x-ndjson":
+	switch {
+	case bad != nil:
+		answer(w, bad)
+	case kind == linesType:
 		p.lines(w, r)
 	default:
-		answer(w, refuse(nova.Invalid, "", "content type %q; send application/json or application/x-ndjson", kind))
+		p.single(w, r)
 	}
 }
 
@@ -143,8 +136,7 @@ func (p *publisher) authorize(r *http.Request) *publishError {
 			return refuse(code, "", "%s", messageOf(err))
 		}
 	case p.opts.Token != "":
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if subtle.ConstantTimeCompare([]byte(token), []byte(p.opts.Token)) != 1 {
+		if !equal(bearer(r), p.opts.Token) {
 			return refuse(nova.Unauthenticated, "", "missing or wrong token; send Authorization: Bearer TOKEN")
 		}
 	case !fromLoopback(r):

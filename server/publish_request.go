@@ -4,11 +4,39 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"mime"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/ignex/nova"
 )
+
+const (
+	jsonType  = "application/json"
+	linesType = "application/x-ndjson"
+)
+
+// needPost refuses what is no POST.
+func needPost(w http.ResponseWriter, r *http.Request) *publishError {
+	if r.Method == http.MethodPost {
+		return nil
+	}
+	w.Header().Set("Allow", http.MethodPost)
+	bad := refuse(nova.Invalid, "", "method %s; use POST", r.Method)
+	bad.status = http.StatusMethodNotAllowed
+	return bad
+}
+
+// needType refuses a body that does not name one of these types. Naming it keeps other
+// sites' pages out: without it a browser sends a cross-origin POST unasked.
+func needType(r *http.Request, types ...string) (string, *publishError) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if !slices.Contains(types, kind) {
+		return "", refuse(nova.Invalid, "", "content type %q; send %s", kind, strings.Join(types, " or "))
+	}
+	return kind, nil
+}
 
 // publishRequest is one request after reading.
 type publishRequest struct {
@@ -20,7 +48,6 @@ type publishRequest struct {
 
 func readRequest(body []byte) (publishRequest, *publishError) {
 	var q publishRequest
-	var bad *publishError
 	members, bad := readObject(body, "", "event", "target", "data", "idempotencyKey")
 	if bad != nil {
 		return q, bad
