@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"time"
 
@@ -136,8 +137,14 @@ func (o *Options) setDefaults() error {
 	if o.Heartbeat == 0 {
 		o.Heartbeat = 25 * time.Second
 	}
+	if o.Heartbeat > 0 && o.Heartbeat < time.Millisecond {
+		return fmt.Errorf("server: Options.Heartbeat is %v; it must be at least 1ms, or negative for none", o.Heartbeat)
+	}
 	if o.AcceptRate == 0 {
 		o.AcceptRate = 1000
+	}
+	if math.IsNaN(o.AcceptRate) {
+		return errors.New("server: Options.AcceptRate is not a number")
 	}
 	if o.AcceptBurst == 0 {
 		o.AcceptBurst = 2000

@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"math"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/market"
@@ -91,6 +93,8 @@ func TestBadOptionsOfEntering(t *testing.T) {
 		"per user":             {MaxConnectionsPerUser: -1},
 		"unauthenticated":      {MaxUnauthenticated: -1},
 		"unauthenticated (IP)": {MaxUnauthenticatedPerIP: -1},
+		"accept rate":          {AcceptRate: math.NaN()},
+		"heartbeat":            {Heartbeat: time.Microsecond},
 	} {
 		if srv, err := server.New(h, o); err == nil {
 			srv.Close()

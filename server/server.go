@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -23,7 +24,8 @@ type Server struct {
 	options Options
 	hello   []byte // the first message to every client
 	started time.Time
-	rate    bucket
+	accept  quota  // of upgrades
+	upgrade shared // what is left of it
 	turns   turns
 	limits  *limits // of what clients send; nil = none
 	metrics counters
@@ -90,7 +92,8 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 	if n := options.MaxConnections; n > 0 {
 		h.DefaultMaxSessions(2 * n)
 	}
-	s.rate.rate, s.rate.burst = options.AcceptRate, float64(options.AcceptBurst)
+	s.accept = newQuota(options.AcceptRate, options.AcceptBurst)
+	s.upgrade.tokens.fill(s.accept, 0)
 	s.limits = newLimits(options.RateLimit)
 	s.hooks, s.unhook = context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -156,7 +159,7 @@ func (s *Server) yield(id string) {
 func (s *Server) start(w http.ResponseWriter, r *http.Request, e *entry, key string) bool {
 	session, err := s.hub.Open(r.Context(), e.identity, max(s.options.MaxUndecodable, 0))
 	if err != nil {
-		s.options.Logger.Warn("connection refused by the hub", "remote", r.RemoteAddr, "error", err)
+		s.sparse.log(s.options.Logger, slog.LevelWarn, "connection refused by the hub", nova.CodeOf(err).String(), "remote", r.RemoteAddr, "error", err)
 		s.places.leave(e)
 		no := refuseDraining
 		if nova.CodeOf(err) == nova.Invalid {

@@ -10,7 +10,7 @@ import (
 // The zero value is no limit.
 type quota struct{ perNano, burst float64 }
 
-// minRate is the least number of messages a second: a rate is a limit, not a ban.
+// minRate is the least number of tokens a second: a rate is a limit, not a ban.
 const minRate = 0.001
 
 // newQuota returns the quota of a rate a second, 0 and less for no limit; burst 0 is
@@ -82,7 +82,7 @@ func (t *tokens) promise(q quota) (wait time.Duration) {
 	return time.Duration(math.Ceil(-t.left / q.perNano))
 }
 
-// shared is the bucket of several connections.
+// shared is the bucket of several connections, or of all upgrades.
 type shared struct {
 	mu     sync.Mutex
 	tokens tokens

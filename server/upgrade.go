@@ -88,7 +88,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // authentication. e takes what they find.
 func (s *Server) gates(r *http.Request, e *entry) *refusal {
 	o := &s.options
-	if !s.rate.take(time.Now()) {
+	if s.accept != (quota{}) && !s.upgrade.take(s.accept, int64(time.Since(s.started))) {
 		return refuseRate
 	}
 	e.address = o.proxies.client(r)
