@@ -77,6 +77,14 @@ func (c *conn) admit(lastSeq int64) {
 	c.opened(session, err)
 }
 
+// endAdmission waits for the admission that the timer may have begun, and lets none
+// begin: it would take a place that nobody gives back.
+func (c *conn) endAdmission() {
+	c.admission.Lock()
+	defer c.admission.Unlock()
+	c.phase.Store(admitted)
+}
+
 // attach opens the session of a client with session/1, or gives it back.
 func (c *conn) attach(payload []byte) error {
 	var m control.Attach

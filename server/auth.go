@@ -36,25 +36,19 @@ func (c *conn) lobby(head wire.Header, payload []byte) error {
 	e := c.entry
 	switch head.ID {
 	case control.HelloID:
-		var m control.Hello
-		if m.UnmarshalNova(payload) != nil {
-			c.session().Undecodable(hub.DamageControl)
+		return decode(c, payload, func(m *control.Hello) error {
+			switch {
+			case m.Version != wire.Version:
+				return &ws.CloseError{Code: 1002, Reason: "wire version mismatch"}
+			case !c.takesAuth(m.Caps):
+				return &ws.CloseError{Code: 4401, Reason: "not authenticated"}
+			case e.hello == nil:
+				e.hello = m
+			}
 			return nil
-		}
-		switch {
-		case m.Version != wire.Version:
-			return &ws.CloseError{Code: 1002, Reason: "wire version mismatch"}
-		case !c.takesAuth(m.Caps):
-			return &ws.CloseError{Code: 4401, Reason: "not authenticated"}
-		case e.hello == nil:
-			e.hello = &m
-		}
-		return nil
+		})
 	case control.PingID:
-		if c.ping(payload) != nil {
-			c.session().Undecodable(hub.DamageControl)
-		}
-		return nil
+		return decode(c, payload, c.ping)
 	case control.AuthID:
 		if e.hello == nil {
 			return &ws.CloseError{Code: 1002, Reason: "no hello"}

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/server"
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 	"github.com/ignex/nova/wire/control"
 )
@@ -67,6 +69,31 @@ func (r *rig) handle(fn quoteHandler) {
 
 func echoQuote(_ context.Context, _ *nova.Client, in *market.GetQuoteRequest) (*market.Quote, error) {
 	return &market.Quote{Symbol: in.Symbol}, nil
+}
+
+// A call runs, although its client does not read what it asked for before.
+func TestCallOfWhoDoesNotRead(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{})
+	ran := make(chan struct{})
+	r.handle(func(ctx context.Context, from *nova.Client, in *market.GetQuoteRequest) (*market.Quote, error) {
+		close(ran)
+		return echoQuote(ctx, from, in)
+	})
+	p := r.greet(r.dialPipe(), "calls/1")
+	var out []byte
+	for range session.MaxAhead { // then nothing more is read
+		m := control.Resume{LastSeq: -1}
+		frame, _ := m.AppendFrame(nil)
+		out = ws.AppendMasked(out, ws.Binary, frame, [4]byte{})
+	}
+	m := control.Call{ID: 1, Name: "getQuote", Payload: requestPayload(t, "A")}
+	frame, _ := m.AppendFrame(nil)
+	p.write(ws.AppendMasked(out, ws.Binary, frame, [4]byte{}))
+	select {
+	case <-ran:
+	case <-time.After(patience):
+		t.Error("the call waits for its client")
+	}
 }
 
 // A client without sessions calls without numbers; one that did not ask for calls is

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/server"
 	"github.com/ignex/nova/wire/control"
 )
@@ -99,6 +100,29 @@ func TestDisconnectBeforeAdmission(t *testing.T) {
 		if n := r.hub.Len(); n != 1 {
 			t.Errorf("%s: %d clients", c.name, n)
 		}
+	}
+}
+
+// What a client sends that is turned away at its admission, reaches nobody.
+func TestTurnedAwayIsNotHandled(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{Authenticate: byQuery, MaxConnectionsPerUser: 1})
+	market.QuoteEvent.On(r.hub, func(_ context.Context, from *nova.Client, _ *market.Quote) error {
+		t.Errorf("an event of %s was handled", from.User())
+		return nil
+	})
+	r.join("?user=bob", "").sync()
+	second := r.dial("?user=bob", "")
+	second.event(t, quote(1))
+	second.untilClosed()
+	banned := r.dial("?user=ann", "")
+	if _, err := r.hub.DisconnectUser("ann", 0, "go"); err != nil {
+		t.Fatal(err)
+	}
+	banned.event(t, quote(1))
+	banned.untilClosed()
+	eventually(t, "they are gone", func() bool { return r.srv.Metrics().Connections == 1 })
+	if n := r.hub.Metrics().Inbound["quote"]; n != 0 {
+		t.Errorf("%d events were taken", n)
 	}
 }
 

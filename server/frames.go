@@ -57,7 +57,7 @@ func (c *conn) frame(data []byte, joined bool) error {
 		if over {
 			return c.overLimit(false, head, payload)
 		}
-		return c.hello(payload)
+		return decode(c, payload, c.hello)
 	}
 	if head.ID == control.AuthID && c.entry != nil && c.entry.inBand {
 		return c.renew(payload, over)
@@ -72,8 +72,8 @@ func (c *conn) frame(data []byte, joined bool) error {
 	case phase == fresh || phase == admitting:
 		c.admit(0)
 	}
-	if !c.session().Owned(&c.cursor) {
-		return nil // replaced: nothing it does counts any more
+	if c.closing.Load() || !c.session().Owned(&c.cursor) {
+		return nil // turned away, or replaced: nothing it does counts
 	}
 	switch {
 	case over:
@@ -119,12 +119,7 @@ func (c *conn) Control(op ws.Opcode, data []byte) error {
 
 // hello takes the client's hello: the first fixes the capabilities and admits, a
 // later one only asks to resume.
-func (c *conn) hello(payload []byte) error {
-	var m control.Hello
-	if m.UnmarshalNova(payload) != nil {
-		c.session().Undecodable(hub.DamageControl)
-		return errUndecodable
-	}
+func (c *conn) hello(m *control.Hello) error {
 	c.server.metrics.control.Add(1)
 	if m.Version != wire.Version {
 		return &ws.CloseError{Code: 1002, Reason: "wire version mismatch"}
@@ -138,7 +133,7 @@ func (c *conn) hello(payload []byte) error {
 	if c.phase.Load() == fresh && c.entry != nil {
 		c.tellExpiry(m.Caps)
 	}
-	return c.greeted(&m)
+	return c.greeted(m)
 }
 
 // greeted goes on with the client's first hello.
@@ -173,86 +168,98 @@ func (c *conn) resume(lastSeq int64) error {
 	return nil
 }
 
-// route handles control frames. Those that only a server sends are counted and
-// ignored.
-func (c *conn) route(head wire.Header, payload []byte) error {
-	defer c.late() // some wait for the inbox
-	var err error
-	switch head.ID {
-	case control.SubscribeID:
-		var m control.Subscribe
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Subscribe(&c.cursor, hub.SubscribeRequest{Topic: m.Topic})
-		}
-	case control.UnsubscribeID:
-		var m control.Unsubscribe
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Unsubscribe(&c.cursor, m.Topic)
-		}
-	case control.JoinGroupID:
-		var m control.JoinGroup
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().EnterGroup(&c.cursor, m.Group)
-		}
-	case control.LeaveGroupID:
-		var m control.LeaveGroup
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().ExitGroup(&c.cursor, m.Group)
-		}
-	case control.SnapshotRequestID:
-		var m control.SnapshotRequest
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Snapshot(&c.cursor, m.Topic, m.FromSeq)
-		}
-	case control.TopicSubscribeID:
-		err = c.topicSubscribe(payload)
-	case control.PingID:
-		err = c.ping(payload)
-	case control.ResumeID:
-		var m control.Resume
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.server.metrics.control.Add(1)
-			return c.resume(m.LastSeq)
-		}
-	case control.AckID:
-		var m control.Ack
-		if err = m.UnmarshalNova(payload); err == nil && !c.session().Acked(&c.cursor, m.Seq) {
-			return &ws.CloseError{Code: 1002, Reason: "acknowledges what was never sent"}
-		}
-	case control.RpcCallID:
-		var m control.RpcCall
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Request(&c.cursor, &m)
-		}
-	case control.ReplyID:
-		var m control.Reply
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().Replied(&c.cursor, &m)
-		}
-	case control.CancelID:
-		var m control.Cancel
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().CancelCall(&c.cursor, m.ID)
-		}
-	}
-	if err != nil {
+// decode reads a control table for do. One that does not decode is counted.
+func decode[T any, P interface {
+	*T
+	UnmarshalNova(payload []byte) error
+}](c *conn, payload []byte, do func(P) error) error {
+	m := P(new(T))
+	if m.UnmarshalNova(payload) != nil {
 		c.session().Undecodable(hub.DamageControl)
 		return errUndecodable
 	}
-	c.server.metrics.control.Add(1)
+	return do(m)
+}
+
+// route handles and counts control frames. Those that only a server sends are
+// ignored.
+func (c *conn) route(head wire.Header, payload []byte) error {
+	defer c.late() // some wait for the inbox
+	err := c.obey(head.ID, payload)
+	if err != errUndecodable {
+		c.server.metrics.control.Add(1)
+	}
+	return err
+}
+
+func (c *conn) obey(id uint32, payload []byte) error {
+	s, cursor := c.session(), &c.cursor
+	switch id {
+	case control.SubscribeID:
+		return decode(c, payload, func(m *control.Subscribe) error {
+			s.Subscribe(cursor, hub.SubscribeRequest{Topic: m.Topic})
+			return nil
+		})
+	case control.UnsubscribeID:
+		return decode(c, payload, func(m *control.Unsubscribe) error { s.Unsubscribe(cursor, m.Topic); return nil })
+	case control.JoinGroupID:
+		return decode(c, payload, func(m *control.JoinGroup) error { s.EnterGroup(cursor, m.Group); return nil })
+	case control.LeaveGroupID:
+		return decode(c, payload, func(m *control.LeaveGroup) error { s.ExitGroup(cursor, m.Group); return nil })
+	case control.SnapshotRequestID:
+		return decode(c, payload, func(m *control.SnapshotRequest) error { s.Snapshot(cursor, m.Topic, m.FromSeq); return nil })
+	case control.TopicSubscribeID:
+		if c.Caps()&hub.CapTopics == 0 {
+			return nil // the capability is off: ignored like any control frame out of place
+		}
+		return decode(c, payload, func(m *control.TopicSubscribe) error {
+			s.Subscribe(cursor, hub.SubscribeRequest{
+				Topic: m.Topic, Positioned: true, ID: m.ID, Epoch: m.Epoch, Offset: m.Offset, Limit: m.Limit,
+			})
+			return nil
+		})
+	case control.PingID:
+		return decode(c, payload, c.ping)
+	case control.ResumeID:
+		return decode(c, payload, func(m *control.Resume) error { return c.resume(m.LastSeq) })
+	case control.AckID:
+		return decode(c, payload, func(m *control.Ack) error {
+			if !s.Acked(cursor, m.Seq) {
+				return &ws.CloseError{Code: 1002, Reason: "acknowledges what was never sent"}
+			}
+			return nil
+		})
+	case control.RpcCallID:
+		return decode(c, payload, func(m *control.RpcCall) error { s.Request(cursor, m); return nil })
+	case control.ReplyID:
+		return decode(c, payload, func(m *control.Reply) error { s.Replied(cursor, m); return nil })
+	case control.CancelID:
+		return decode(c, payload, func(m *control.Cancel) error { s.CancelCall(cursor, m.ID); return nil })
+	}
 	return nil
 }
 
 // application gathers an event for the hub. What was gathered is handed over
 // before anything else of the client is handled, and at the end of what was read.
 func (c *conn) application(head wire.Header, payload []byte, joined bool) error {
+	b := c.gathered()
+	full := b.Add(head, payload)
+	if joined {
+		b.Join()
+	}
+	return c.handOverIf(full)
+}
+
+// gathered returns the burst of the read being taken.
+func (c *conn) gathered() *hub.Burst {
 	if c.burst == nil {
 		c.burst = c.server.hub.Burst()
 	}
-	full := c.burst.Add(head, payload)
-	if joined {
-		c.burst.Join()
-	}
+	return c.burst
+}
+
+// handOverIf hands the burst over when it is full.
+func (c *conn) handOverIf(full bool) error {
 	if full {
 		return c.handOver()
 	}
@@ -292,31 +299,9 @@ func (c *conn) handOverLast() (due *hub.Due, err error) {
 	return due, err
 }
 
-func (c *conn) topicSubscribe(payload []byte) error {
-	if c.Caps()&hub.CapTopics == 0 {
-		return nil // the capability is off: ignored like any control frame out of place
-	}
-	var m control.TopicSubscribe
-	if err := m.UnmarshalNova(payload); err != nil {
-		return err
-	}
-	c.session().Subscribe(&c.cursor, hub.SubscribeRequest{
-		Topic: m.Topic, Positioned: true, ID: m.ID, Epoch: m.Epoch, Offset: m.Offset, Limit: m.Limit,
-	})
-	return nil
-}
-
-func (c *conn) ping(payload []byte) error {
-	var m control.Ping
-	if err := m.UnmarshalNova(payload); err != nil {
-		return err
-	}
-	pong := control.Pong(m)
-	frame, err := pong.AppendFrame(nil)
-	if err != nil {
-		return err
-	}
-	c.session().Ahead(&c.cursor, session.Pong, ws.AppendFrame(nil, ws.Binary, frame))
+func (c *conn) ping(m *control.Ping) error {
+	pong := control.Pong(*m)
+	c.session().Ahead(&c.cursor, session.Pong, encode(&pong))
 	c.Flush()
 	return nil
 }

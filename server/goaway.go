@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ignex/nova/hub"
-	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire/control"
 )
@@ -21,12 +20,7 @@ const (
 
 // goaway encodes the word that the server is going, or full.
 func goaway(reason string, after time.Duration) []byte {
-	m := control.Goaway{Reason: reason, RetryAfterMs: after.Milliseconds()}
-	frame, err := m.AppendFrame(nil)
-	if err != nil {
-		panic(err) // a short text always fits
-	}
-	return ws.AppendFrame(nil, ws.Binary, frame)
+	return encode(&control.Goaway{Reason: reason, RetryAfterMs: after.Milliseconds()})
 }
 
 // comeBackWithin is the time over which n clients are asked to come back: what a

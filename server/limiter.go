@@ -191,78 +191,46 @@ func (c *conn) sleep(d time.Duration) bool {
 
 // overLimit does with a frame what LimitDrop says.
 func (c *conn) overLimit(event bool, head wire.Header, payload []byte) error {
+	s, cursor := c.session(), &c.cursor
 	switch {
 	case event && head.ID == control.CallID: // the event check has seen to the capability
-		return c.gather(func(b *hub.Burst) bool { return b.RefuseCall(head, payload, errLimited) })
+		return c.handOverIf(c.gathered().RefuseCall(head, payload, errLimited))
+	case event && c.Caps()&hub.CapSession != 0: // its number is used all the same
+		return c.handOverIf(c.gathered().Skip(head))
 	case event:
-		return c.skip(head)
+		return nil
 	}
-	var err error
 	switch head.ID {
 	case control.SubscribeID:
-		var m control.Subscribe
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().RefuseTopic(&c.cursor, hub.SubscribeRequest{Topic: m.Topic}, errLimited)
-		}
+		return decode(c, payload, func(m *control.Subscribe) error {
+			s.RefuseTopic(cursor, hub.SubscribeRequest{Topic: m.Topic}, errLimited)
+			return nil
+		})
 	case control.TopicSubscribeID:
-		var m control.TopicSubscribe
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().RefuseTopic(&c.cursor, hub.SubscribeRequest{Topic: m.Topic, ID: m.ID}, errLimited)
-		}
+		return decode(c, payload, func(m *control.TopicSubscribe) error {
+			s.RefuseTopic(cursor, hub.SubscribeRequest{Topic: m.Topic, ID: m.ID}, errLimited)
+			return nil
+		})
 	case control.JoinGroupID:
-		var m control.JoinGroup
-		if err = m.UnmarshalNova(payload); err == nil {
-			c.session().RefuseGroup(&c.cursor, m.Group, errLimited)
-		}
+		return decode(c, payload, func(m *control.JoinGroup) error { s.RefuseGroup(cursor, m.Group, errLimited); return nil })
 	case control.HelloID: // a later one asks to resume
-		var m control.Hello
-		if err = m.UnmarshalNova(payload); err == nil && m.LastSeq > 0 && c.Caps()&hub.CapSession == 0 {
-			return c.resume(-1)
-		}
+		return decode(c, payload, func(m *control.Hello) error {
+			if m.LastSeq > 0 && c.Caps()&hub.CapSession == 0 {
+				return c.resume(-1)
+			}
+			return nil
+		})
 	case control.ResumeID:
 		return c.resume(-1)
 	case control.RpcCallID:
-		var m control.RpcCall
-		if err = m.UnmarshalNova(payload); err == nil {
-			err = c.refuseCall(m.ID)
-		}
+		return decode(c, payload, func(m *control.RpcCall) error {
+			s.InOrder(cursor, encode(&control.RpcResult{ID: m.ID, Err: errLimited.Error()}))
+			c.Flush()
+			return nil
+		})
 	case control.UnsubscribeID, control.LeaveGroupID, control.AckID, control.ReplyID, control.CancelID:
 		return c.route(head, payload)
 	}
-	if err != nil {
-		c.session().Undecodable(hub.DamageControl)
-	}
-	return nil
-}
-
-// skip drops an event; the number of a client with session/1 is used all the same.
-func (c *conn) skip(head wire.Header) error {
-	if c.Caps()&hub.CapSession == 0 {
-		return nil
-	}
-	return c.gather(func(b *hub.Burst) bool { return b.Skip(head) })
-}
-
-// gather adds a frame to the burst.
-func (c *conn) gather(add func(b *hub.Burst) (full bool)) error {
-	if c.burst == nil {
-		c.burst = c.server.hub.Burst()
-	}
-	if add(c.burst) {
-		return c.handOver()
-	}
-	return nil
-}
-
-// refuseCall answers a call of the base protocol.
-func (c *conn) refuseCall(id string) error {
-	result := control.RpcResult{ID: id, Err: errLimited.Error()}
-	frame, err := result.AppendFrame(nil)
-	if err != nil {
-		return err
-	}
-	c.session().InOrder(&c.cursor, ws.AppendFrame(nil, ws.Binary, frame))
-	c.Flush()
 	return nil
 }
 

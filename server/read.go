@@ -124,17 +124,27 @@ func (c *conn) take(b []byte) (due *hub.Due, ok bool) {
 	if c.timer != nil && c.phase.Load() == admitted {
 		c.stopTimer()
 	}
-	if err == nil {
-		if c.session().Full(&c.cursor) {
-			c.paused.Store(true)
-			c.waitUntil(func() bool { return !c.session().Full(&c.cursor) })
-			c.paused.Store(false)
-			c.seen.Store(c.server.tick.Load())
-		}
+	if err == nil && !c.session().Full(&c.cursor) {
 		return due, !c.dead.Load()
 	}
+	if due != nil {
+		due.Go() // what follows waits for the socket
+	}
+	return nil, c.settle(err)
+}
+
+// settle waits until the socket has taken enough to be read again or, with the error
+// of what was read, everything; false ends the reader.
+func (c *conn) settle(err error) bool {
 	var end *ws.CloseError
-	if errors.As(err, &end) {
+	switch {
+	case err == nil:
+		c.paused.Store(true)
+		c.waitUntil(func() bool { return !c.session().Full(&c.cursor) })
+		c.paused.Store(false)
+		c.seen.Store(c.server.tick.Load())
+		return !c.dead.Load()
+	case errors.As(err, &end):
 		// What still comes is read and dropped until the client hangs up too, or the
 		// deadline of the closing handshake passes: closing with bytes unread would
 		// reset the connection and lose the close frame.
@@ -144,18 +154,18 @@ func (c *conn) take(b []byte) (due *hub.Due, ok bool) {
 		if half, ok := c.net.(interface{ CloseWrite() error }); ok {
 			half.CloseWrite()
 		}
-		return due, !c.dead.Load()
-	}
-	if errors.Is(err, errPeerClosed) {
+		return !c.dead.Load()
+	case errors.Is(err, errPeerClosed):
 		c.waitUntil(func() bool { return c.session().Drained(&c.cursor) })
 	}
-	return due, false
+	return false
 }
 
 // finish ends the connection and its session.
 func (c *conn) finish() {
 	c.stopTimer()
 	c.cut()
+	c.endAdmission()
 	if !c.closing.Swap(true) {
 		c.server.metrics.closed(1006)
 	}

@@ -62,8 +62,9 @@ func (c *conn) check(now int64, ping []byte) {
 	case due == 0:
 		c.missed = 0
 	case due >= 3:
-		c.server.metrics.closed(1006)
-		c.closing.Store(true)
+		if !c.closing.Swap(true) {
+			c.server.metrics.closed(1006)
+		}
 		c.cut()
 	case due > int64(c.missed):
 		c.missed = uint8(due)
