@@ -33,7 +33,7 @@ func (q *queue) shaped(s shape) {
 // messages cannot take those of several frames.
 func (s *socket) caps() []string {
 	caps := []string{capSession, capTopics}
-	if s.c.options.MaxMessage >= maxBatch {
+	if s.c.options.MaxMessageSize >= maxBatch {
 		caps = append(caps, capBatch)
 	}
 	caps = append(caps, capCalls)

@@ -101,7 +101,7 @@ func New(address string, options Options) (*Conn, error) {
 		options: options,
 		ownBeat: ownBeat,
 		queue:   newQueue(options.Queue),
-		gate:    session.BaseGate{MaxFrames: options.Gate.MaxPending, MaxBytes: options.MaxMessage},
+		gate:    session.BaseGate{MaxFrames: options.Gate.MaxPending, MaxBytes: options.MaxMessageSize},
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 		tried:   newOutcome(),

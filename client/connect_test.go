@@ -401,7 +401,7 @@ func TestBadOptions(t *testing.T) {
 		}
 	}
 	for _, o := range []client.Options{
-		{MaxMessage: -1}, {HandshakeTimeout: -1}, {HeartbeatMisses: -1},
+		{MaxMessageSize: -1}, {HandshakeTimeout: -1}, {HeartbeatMisses: -1},
 		{Queue: client.Queue{MaxFrames: -1}}, {Gate: client.Gate{Timeout: -1}}, {Reconnect: client.Reconnect{Max: -1}},
 	} {
 		if _, err := client.New("ws://x/ws", o); nova.CodeOf(err) != nova.Invalid {

@@ -46,8 +46,8 @@ type Options struct {
 	// Gate bounds what waits for a missing frame of a server without sessions;
 	// others say at once what is missing.
 	Gate Gate
-	// MaxMessage is the longest message accepted, in bytes. Default 16 MiB.
-	MaxMessage int
+	// MaxMessageSize is the longest message accepted, in bytes. Default 16 MiB.
+	MaxMessageSize int
 	// Compression offers permessage-deflate (RFC 7692): events come compressed from
 	// servers that have it on, and messages of 512 bytes and more go compressed to
 	// them. No window is kept between messages. Default false.
@@ -132,7 +132,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"Queue.MaxFrames", &o.Queue.MaxFrames, 1024},
 		{"Queue.MaxBytes", &o.Queue.MaxBytes, 1 << 20},
 		{"Gate.MaxPending", &o.Gate.MaxPending, 1024},
-		{"MaxMessage", &o.MaxMessage, defaultMaxMessage},
+		{"MaxMessageSize", &o.MaxMessageSize, defaultMaxMessage},
 	} {
 		if *n.at < 0 {
 			return o, nova.Errorf(nova.Invalid, "client option %s is negative: %d", n.name, *n.at)

@@ -80,7 +80,7 @@ func (c *Conn) serve(conn net.Conn, behind []byte, p *pause, deflate *ws.Deflate
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	s := &socket{
-		c: c, ctx: ctx, conn: conn, pause: p, deflate: deflate, beat: c.options.Heartbeat, parser: ws.NewParser(false, c.options.MaxMessage),
+		c: c, ctx: ctx, conn: conn, pause: p, deflate: deflate, beat: c.options.Heartbeat, parser: ws.NewParser(false, c.options.MaxMessageSize),
 		bye: make(chan []byte, 1), readDone: make(chan struct{}), written: make(chan struct{}),
 	}
 	if deflate != nil {

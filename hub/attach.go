@@ -303,7 +303,7 @@ func (old *Session) reseed(seeds *Identity, version string, serial uint64) {
 	}
 	for _, topic := range seeds.Topics {
 		if !old.inTopic(topic) {
-			old.subscribe(h.ctx, nil, SubscribeRequest{Topic: topic, Seed: true, serial: serial})
+			old.subscribe(h.ctx, nil, SubscribeRequest{Topic: topic, seed: true, serial: serial})
 		}
 	}
 	if old.leaving.Load() > 0 { // also by an older socket's refresh that still waits

@@ -274,7 +274,7 @@ func (s *Session) joinSeeds(serial uint64, cursors []control.Cursor) {
 		if !s.still(by) {
 			return
 		}
-		r := SubscribeRequest{Topic: topic, Seed: true, serial: serial}
+		r := SubscribeRequest{Topic: topic, seed: true, serial: serial}
 		if i := slices.IndexFunc(cursors, func(c control.Cursor) bool { return c.Topic == topic }); i >= 0 {
 			r.Positioned, r.Epoch, r.Offset = true, cursors[i].Epoch, cursors[i].Offset
 		}

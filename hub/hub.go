@@ -289,29 +289,6 @@ func (h *Hub) enter() bool {
 
 var errClosed = nova.Errorf(nova.FailedPrecondition, "the hub is closed")
 
-// janitor forgets topics that nobody uses, and ends sessions that nobody came
-// back to.
-func (h *Hub) janitor() {
-	defer h.wg.Done()
-	tick := time.NewTicker(min(time.Minute, max(h.options.History.Idle/4, time.Second)))
-	defer tick.Stop()
-	sweep := time.NewTicker(max(10*time.Millisecond, min(time.Second, h.options.Session.TTL/8)))
-	defer sweep.Stop()
-	for {
-		select {
-		case <-h.ctx.Done():
-			return
-		case <-tick.C:
-			h.forget()
-		case <-h.full:
-			h.forget()
-			h.expire()
-		case <-sweep.C:
-			h.expire()
-		}
-	}
-}
-
 // now returns the nanoseconds since the hub began, more than 0. A clock that is set
 // changes nothing about them, as long as Options.Clock has a monotonic reading.
 func (h *Hub) now() int64 { return max(int64(h.options.Clock().Sub(h.began)), 1) }

@@ -29,8 +29,7 @@ const (
 	CapCalls                    // calls/1: typed calls, both ways
 )
 
-// Cluster connects the hub to other nodes. Package cluster implements it; none
-// means a single node.
+// Cluster connects the hub to other nodes; none means a single node.
 type Cluster interface {
 	// Publish hands a publication made on this node to the others. It keeps
 	// nothing of p after it returned and must not block.

@@ -15,12 +15,12 @@ import (
 type SubscribeRequest struct {
 	Topic      string
 	Positioned bool
-	Seed       bool // of the identity, not of a frame
 	ID         int64
 	Epoch      string
 	Offset     int64 // −1 = live only, n = after n, 0 without epoch = all retained
 	Limit      int64 // most frames to replay, 0 = 1024
 
+	seed   bool   // of the identity, not of a frame
 	serial uint64 // of the connection whose identity or attach asks, 0 = none
 }
 
@@ -34,8 +34,8 @@ func (s *Session) Subscribe(c *session.Cursor, r SubscribeRequest) {
 
 // subscribe is Subscribe without waiting for a turn; c is nil when no socket asks.
 func (s *Session) subscribe(ctx context.Context, c *session.Cursor, r SubscribeRequest) {
-	req := joinRequest{limit: defaultLimit, seed: r.Seed, serial: r.serial, cause: CauseFrame}
-	if r.Seed {
+	req := joinRequest{limit: defaultLimit, seed: r.seed, serial: r.serial, cause: CauseFrame}
+	if r.seed {
 		req.cause = CauseSeed
 	}
 	if r.Positioned {

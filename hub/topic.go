@@ -300,10 +300,3 @@ func (h *Hub) checkTotals() {
 		h.wakeJanitor()
 	}
 }
-
-func (h *Hub) wakeJanitor() {
-	select {
-	case h.full <- struct{}{}:
-	default:
-	}
-}
