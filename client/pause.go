@@ -31,9 +31,9 @@ func (p *pause) on() bool {
 }
 
 // Pause gives the socket up, with close code 4000, and stays Idle until Resume
-// or Connect. What is queued is sent before. The server keeps the session for
-// its time to live, so that a resume in time misses nothing; sends wait, at most
-// Queue.MaxAge. It returns once there is no socket: nil, the error of ctx, or
+// or Connect. What is queued is sent before, as far as the server's rate limit lets
+// it. The server keeps the session for its time to live, so that a resume in time
+// misses nothing; sends wait, at most Queue.MaxAge. It returns once there is no socket: nil, the error of ctx, or
 // code Unavailable after the end. Like Close it does not wait when called with
 // the context of a handler. Before Connect it does nothing.
 func (c *Conn) Pause(ctx context.Context) error {

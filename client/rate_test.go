@@ -41,3 +41,28 @@ func TestClientKeepsTheRate(t *testing.T) {
 		t.Errorf("%d limited, %d connections", m.RateLimited, m.Accepted)
 	}
 }
+
+// Close sends what is queued, as fast as the server takes it.
+func TestCloseKeepsTheRate(t *testing.T) {
+	const frames = 60
+	r := newReal(t, false, hub.Options{}, server.Options{
+		RateLimit: server.RateLimit{MessagesPerSecond: 200, Burst: 20, Policy: server.LimitClose}})
+	handled := make(chan string, frames)
+	market.ChatEvent.On(r.hub, func(_ context.Context, _ *nova.Client, m *market.Chat) error {
+		handled <- m.Text
+		return nil
+	})
+	c := r.dial(t, client.Options{Schema: market.Schema})
+	for n := range frames {
+		say(t, c, fmt.Sprint(n))
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.hub.Close(t.Context()); err != nil { // waits for the handlers
+		t.Fatal(err)
+	}
+	if n := len(handled); n != frames {
+		t.Errorf("%d of %d handled", n, frames)
+	}
+}

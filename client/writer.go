@@ -31,7 +31,7 @@ func (s *socket) write(first []byte) {
 			}
 			return
 		case <-s.c.closing:
-			if _, err = s.flush(); err == nil {
+			if err = s.flushAll(); err == nil {
 				s.leave(ws.CodeNormal)
 				return
 			}
@@ -44,6 +44,21 @@ func (s *socket) write(first []byte) {
 	}
 	s.writeErr = err
 	s.conn.Close()
+}
+
+// flushAll writes all that is queued, unless reading ends before.
+func (s *socket) flushAll() error {
+	for {
+		later, err := s.flush()
+		if err != nil || later == nil {
+			return err
+		}
+		select {
+		case <-later:
+		case <-s.readDone:
+			return nil
+		}
+	}
 }
 
 // leave closes from our side and waits for the other's.
