@@ -204,7 +204,7 @@ func TestShutdownCutsWhoDoesNotGo(t *testing.T) {
 	r := newRig(t, hub.Options{}, server.Options{})
 	p := r.join("", "")
 	p.sync()
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := r.srv.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("shutdown: %v", err)
