@@ -18,19 +18,23 @@ func (e *ConstraintError) Error() string { return e.Event + ": " + e.Err.Error()
 // Unwrap returns the error of Validate.
 func (e *ConstraintError) Unwrap() error { return e.Err }
 
-// keeps returns a ConstraintError when v, of an event whose type has constraints, breaks
-// one.
-func (e Event[T]) keeps(v *T) error {
-	if err := any(v).(Validator).Validate(); err != nil {
-		return &ConstraintError{Event: e.event.Name, Err: err}
+// validated returns the codec that refuses values, of an event or call of that name,
+// that break a constraint of their type; the same one when it has none.
+func (c codec[T]) validated(name string) codec[T] {
+	if _, ok := any((*T)(nil)).(Validator); !ok {
+		return c
 	}
-	return nil
-}
-
-// constrained reports whether the type of the event has constraints.
-func (e Event[T]) constrained() bool {
-	_, ok := any((*T)(nil)).(Validator)
-	return ok
+	decode := c.decode
+	c.decode = func(v *T, payload []byte) error {
+		if err := decode(v, payload); err != nil {
+			return err
+		}
+		if err := any(v).(Validator).Validate(); err != nil {
+			return &ConstraintError{Event: name, Err: err}
+		}
+		return nil
+	}
+	return c
 }
 
 // Validated returns the event with the constraints of its schema checked when a
@@ -41,16 +45,7 @@ func (e Event[T]) constrained() bool {
 //
 //	market.ChatEvent.Validated().On(hub, func(ctx context.Context, from *nova.Client, m *market.Chat) error { … })
 func (e Event[T]) Validated() Event[T] {
-	if !e.constrained() {
-		return e
-	}
-	decode := e.decode
-	e.decode = func(v *T, payload []byte) error {
-		if err := decode(v, payload); err != nil {
-			return err
-		}
-		return e.keeps(v)
-	}
+	e.codec = e.codec.validated(e.event.Name)
 	return e
 }
 
@@ -59,9 +54,9 @@ type validating interface {
 	Validates(event *wire.Event) bool
 }
 
-// validated returns the event as a hub's handlers are to get it.
-func (e Event[T]) validated(hub Hub) Event[T] {
-	if h, ok := hub.(validating); ok && e.constrained() && h.Validates(e.event) {
+// inbound returns the event as it comes from the clients of a hub.
+func (e Event[T]) inbound(hub Hub) Event[T] {
+	if h, ok := hub.(validating); ok && h.Validates(e.event) {
 		return e.Validated()
 	}
 	return e

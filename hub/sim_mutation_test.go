@@ -13,7 +13,7 @@ var simMutations = []sim.Mutation{
 		{"return append([]*session.Batch{session.NewBatch([]session.Frame{told})}, batches(frames)...), true",
 			"return append(batches(frames), session.NewBatch([]session.Frame{told})), true"},
 	}},
-	{Name: "broadcast skips sessions without a socket", File: "hub/fanout.go", Edits: [][2]string{
+	{Name: "broadcast skips sessions without a socket", File: "hub/shard.go", Edits: [][2]string{
 		{`if except != "" && m.session.id == except {`, `if m.session.peer == nil || except != "" && m.session.id == except {`},
 	}},
 	{Name: "a forgotten topic keeps its epoch", File: "hub/topic.go", Edits: [][2]string{
