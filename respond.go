@@ -11,9 +11,12 @@ import (
 // *Error. It does not allow clients to send the event. off ends it. Errors carry a
 // Code: Invalid (the hub does not have the event), AlreadyExists.
 func (e Event[T]) Respond(hub Hub, fn func(ctx context.Context, from *Client, v *T) (*T, error)) (off func(), err error) {
-	e = e.inbound(hub)
+	validate := validatorFor[T](hub, e.event.Name)
 	return hub.HandleRequest(e.event, func(ctx context.Context, from *Client, payload []byte) (Encoded, error) {
 		v, err := e.decodePayload(payload)
+		if err == nil && validate != nil {
+			err = validate(v)
+		}
 		if err != nil {
 			return Encoded{}, err
 		}
@@ -51,11 +54,14 @@ func (e Event[T]) Request(ctx context.Context, conn Conn, v *T) (*T, error) {
 // allow: it does not. An event that does not decode, or is not valid, does not count. off ends it. It
 // panics when the hub does not know the event's schema.
 func (e Event[T]) Once(hub Hub, fn func(ctx context.Context, from *Client, v *T) error) (off func()) {
-	e = e.inbound(hub)
+	validate := validatorFor[T](hub, e.event.Name)
 	var done atomic.Bool
 	var end atomic.Pointer[func()]
 	off, err := hub.WatchFrame(e.event, func(ctx context.Context, from *Client, payload []byte) error {
 		v, err := e.decodePayload(payload)
+		if err == nil && validate != nil {
+			err = validate(v)
+		}
 		if err != nil || done.Swap(true) {
 			return err
 		}

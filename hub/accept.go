@@ -11,10 +11,10 @@ import (
 // everyEvent stands for all events in Options.Validate.
 const everyEvent = "*"
 
-// Validates reports whether the values of an inbound event have to keep the
-// constraints of their schema.
-func (h *Hub) Validates(event *wire.Event) bool {
-	return slices.Contains(h.options.Validate, everyEvent) || slices.Contains(h.options.Validate, event.Name)
+// Validates reports whether the values of the inbound event, or the requests of the
+// call, of that name have to keep the constraints of their schema.
+func (h *Hub) Validates(name string) bool {
+	return slices.Contains(h.options.Validate, everyEvent) || slices.Contains(h.options.Validate, name)
 }
 
 // judges reports whether inbound events have hooks to pass.

@@ -32,11 +32,3 @@ func (h *Hub) sweepEvery() time.Duration {
 	}
 	return time.Second
 }
-
-// wakeJanitor has it look at once.
-func (h *Hub) wakeJanitor() {
-	select {
-	case h.full <- struct{}{}:
-	default:
-	}
-}

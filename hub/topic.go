@@ -300,3 +300,10 @@ func (h *Hub) checkTotals() {
 		h.wakeJanitor()
 	}
 }
+
+func (h *Hub) wakeJanitor() {
+	select {
+	case h.full <- struct{}{}:
+	default:
+	}
+}
