@@ -82,8 +82,16 @@ func (c Call[Req, Res]) Info() *wire.Call { return c.call }
 // ends it. Errors carry a Code: Invalid (the hub does not have the call),
 // AlreadyExists.
 func (c Call[Req, Res]) Handle(hub Hub, fn func(ctx context.Context, from *Client, request *Req) (*Res, error)) (off func(), err error) {
+	validate := validatorFor[Req](hub, c.call.Name)
 	return hub.HandleCall(c.call, func(ctx context.Context, from *Client, payload []byte) (Encoded, error) {
-		return c.answer(payload, func(request *Req) (*Res, error) { return fn(ctx, from, request) })
+		return c.answer(payload, func(request *Req) (*Res, error) {
+			if validate != nil {
+				if err := validate(request); err != nil {
+					return nil, err
+				}
+			}
+			return fn(ctx, from, request)
+		})
 	})
 }
 

@@ -169,7 +169,7 @@ func (e Event[T]) Publish(ctx context.Context, hub Hub, to Target, v *T, options
 // panic of fn is counted and logged, and told to nobody else. off ends it.
 // It panics when the hub does not know the event's schema.
 func (e Event[T]) On(hub Hub, fn func(ctx context.Context, from *Client, v *T) error) (off func()) {
-	validate := e.validator(hub)
+	validate := validatorFor[T](hub, e.event.Name)
 	off, err := hub.HandleFrame(e.event, func(ctx context.Context, from *Client, payload []byte) error {
 		v, err := e.decodePayload(payload)
 		if err == nil && validate != nil {

@@ -11,8 +11,12 @@ import (
 // *Error. It does not allow clients to send the event. off ends it. Errors carry a
 // Code: Invalid (the hub does not have the event), AlreadyExists.
 func (e Event[T]) Respond(hub Hub, fn func(ctx context.Context, from *Client, v *T) (*T, error)) (off func(), err error) {
+	validate := validatorFor[T](hub, e.event.Name)
 	return hub.HandleRequest(e.event, func(ctx context.Context, from *Client, payload []byte) (Encoded, error) {
 		v, err := e.decodePayload(payload)
+		if err == nil && validate != nil {
+			err = validate(v)
+		}
 		if err != nil {
 			return Encoded{}, err
 		}
