@@ -24,8 +24,11 @@ import (
 // The scenarios that the TypeScript client passes, too (conformance/README.md).
 
 type scenario struct {
-	Name  string
-	Steps []map[string]json.RawMessage
+	Name            string
+	Tokens          []string // that the token option gives, one after the other
+	InBand          bool
+	Renew, Batching bool // this client does both by itself
+	Steps           []map[string]json.RawMessage
 }
 
 func readJSON(t *testing.T, name string, v any) {
@@ -56,7 +59,7 @@ func TestConformance(t *testing.T) {
 		readJSON(t, file, &list)
 		for _, sc := range list {
 			t.Run(subject+"/"+sc.Name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { newStage(t, defaults, client.Options{}).play(sc.Steps) })
+				synctest.Test(t, func(t *testing.T) { sc.stage(t, defaults).play(sc.Steps) })
 			})
 		}
 	}
@@ -115,10 +118,13 @@ type stage struct {
 	dialled  int // attempts that were accepted
 	log      record
 	subs     map[string]*client.Subscription
+	tokens   int     // that were asked for
+	joined   *[]byte // frames that go in one message, nil = each goes alone
+	giveUp   cancels // of calls under way
 }
 
 func newStage(t *testing.T, defaults map[string]map[string]any, o client.Options) *stage {
-	s := &stage{t: t, defaults: defaults, fake: newFake(t), subs: map[string]*client.Subscription{}}
+	s := &stage{t: t, defaults: defaults, fake: newFake(t), subs: map[string]*client.Subscription{}, giveUp: cancels{}}
 	o.Schema = market.Schema
 	o.OnStatus = func(st client.Status) { s.log.add("%v", st.State) }
 	o.OnRecovered = func(ok bool) { s.log.add("recovered %v", ok) }
@@ -213,12 +219,15 @@ func parse(t *testing.T, text string) uint64 {
 
 func (s *stage) step(st step) {
 	switch {
+	case st.has("reply"), st.has("asks"), st.has("together"), st.has("tokens"), st.has("messages"):
+		s.more(st)
 	case st.has("accept"):
 		s.accept()
+		s.token(st)
 	case st.has("base"):
 		s.base()
 	case st.has("session"):
-		s.session()
+		s.session(st)
 	case st.has("send"):
 		s.send(field[string](st, "send"), field[map[string]any](st, "value"), st)
 	case st.has("quote"):
@@ -233,11 +242,11 @@ func (s *stage) step(st step) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		s.peer.send(b)
+		s.deliver(b)
 	case st.has("text"):
 		s.peer.write(ws.AppendFrame(nil, ws.Text, []byte(field[string](st, "text"))))
 	case st.has("expect"):
-		s.expect(field[string](st, "expect"), field[map[string]any](st, "value"), st.number("seq"))
+		s.expect(field[string](st, "expect"), field[map[string]any](st, "value"), st)
 	case st.has("quiet"):
 		if got := s.next(""); got != nil {
 			s.t.Errorf("the client sent %s, want nothing", describe(got))

@@ -74,7 +74,9 @@ type Options struct {
 }
 
 // Reconnect is exponential backoff with full jitter: the wait is random between
-// 0 and the window, which doubles from Initial up to Max.
+// 0 and the window, which doubles from Initial up to Max. That is so after refused
+// upgrades, too; after two losses in a row before the first frame a new token is asked
+// for.
 type Reconnect struct {
 	Initial time.Duration // first window; default 250 ms
 	Max     time.Duration // last window; default 30 s

@@ -1,10 +1,12 @@
 package hub
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync/atomic"
 
+	"github.com/ignex/nova"
 	"github.com/ignex/nova/wire"
 )
 
@@ -36,6 +38,39 @@ func (s *Session) accepts(t *task, payload []byte) bool {
 		}
 	}
 	return true
+}
+
+// permits asks the hooks about a call that has a handler, and opens its request. What
+// it returns is for the caller.
+func (s *Session) permits(ctx context.Context, a *answer, x *made) error {
+	o := &s.hub.options
+	if o.AuthorizePublish != nil {
+		if err := s.judged(func() error { return o.AuthorizePublish(ctx, s.client, a.event) }); err != nil {
+			s.refused(&s.hub.metrics.notAllowed, a.event, err)
+			return told(err, nova.Denied, "not allowed to call "+x.name)
+		}
+	}
+	if x.base {
+		if err := x.open(a.event.ID); err != nil {
+			return err
+		}
+	}
+	if o.CheckInbound != nil {
+		if err := s.judged(func() error { return o.CheckInbound(ctx, s.client, a.event, x.payload) }); err != nil {
+			s.refused(&s.hub.metrics.invalid, a.event, err)
+			return told(err, nova.Invalid, "the request of "+x.name+" was refused")
+		}
+	}
+	return nil
+}
+
+// told is what a caller learns of a hook's error: that of an *nova.Error, else only
+// that it was refused.
+func told(err error, code nova.Code, text string) error {
+	if coded, ok := asCoded(err); ok {
+		return coded
+	}
+	return nova.Errorf(code, "%s", text)
 }
 
 // judged returns what a hook says; a panic says no.

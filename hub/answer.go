@@ -19,7 +19,7 @@ type answers struct {
 
 // answer is one registration; its address is its identity.
 type answer struct {
-	event *wire.Event // for AuthorizePublish: of a call it has its name and request
+	event *wire.Event // for the hooks: of a call it has its name and request
 	fn    nova.CallHandler
 }
 
@@ -77,7 +77,7 @@ func (a *answers) find(x *made) *answer {
 	return a.calls[x.name]
 }
 
-// attend runs the handler of a call, past the same authorisation as events.
+// attend runs the handler of a call, past the same hooks as events.
 func (s *Session) attend(ctx context.Context, x *made) (out nova.Encoded, err error) {
 	a := s.hub.answers.find(x)
 	if a == nil {
@@ -88,19 +88,8 @@ func (s *Session) attend(ctx context.Context, x *made) (out nova.Encoded, err er
 			err = panicked(p)
 		}
 	}()
-	if hook := s.hub.options.AuthorizePublish; hook != nil {
-		if err := hook(ctx, s.client, a.event); err != nil {
-			s.hub.metrics.notAllowed.Add(1)
-			if coded, ok := asCoded(err); ok {
-				return out, coded
-			}
-			return out, nova.Errorf(nova.Denied, "not allowed to call %s", x.name)
-		}
-	}
-	if x.base {
-		if err := x.open(a.event.ID); err != nil {
-			return out, err
-		}
+	if err := s.permits(ctx, a, x); err != nil {
+		return out, err
 	}
 	out, err = a.fn(ctx, s.client, x.payload)
 	if err == nil {
@@ -130,6 +119,10 @@ func (s *Session) verdict(ctx context.Context, x *made, err error) (nova.Code, s
 	var malformed *wire.DecodeError
 	if errors.As(err, &malformed) {
 		s.Undecodable(DamagePayload)
+	}
+	var broken *nova.ConstraintError
+	if errors.As(err, &broken) {
+		s.hub.metrics.invalid.Add(1)
 	}
 	code, message, hidden := nova.ReplyTo(ctx, err)
 	if hidden {

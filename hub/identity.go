@@ -91,21 +91,21 @@ func (s *Session) Renew(ctx context.Context, c *session.Cursor, identity Identit
 	return nil
 }
 
-// Takes reports whether the connection of s, once admitted, takes the place of another
-// one that has a socket: that of the session of this string, or of its pinned id.
-func (s *Session) Takes(text string) bool {
+// Takes returns the connection that that of s, once admitted, takes the place of, nil
+// when there is none: the one that has the session of this string, or its pinned id.
+func (s *Session) Takes(text string) Peer {
 	for _, old := range []*Session{s.hub.sessionOf(text), s.hub.session(s.id)} {
 		if !s.succeeds(old) {
 			continue
 		}
 		old = old.lock()
-		live := old.peer != nil
+		peer := old.peer
 		old.mu.Unlock()
-		if live {
-			return true
+		if peer != nil {
+			return peer
 		}
 	}
-	return false
+	return nil
 }
 
 func (o *Options) checkIdentity(identity *Identity) error {

@@ -15,7 +15,7 @@ type Metrics struct {
 	HandlerErrors map[string]uint64    // by event, panics included
 	Calls         map[nova.Code]uint64 // of clients, by the code they were answered with
 	NotAllowed    uint64
-	Invalid       uint64 // events that Validate or CheckInbound refused
+	Invalid       uint64 // events and calls that Validate or CheckInbound refused
 	UnknownEvents uint64
 	Undecodable   uint64
 	Damage        map[Damage]uint64 // of Undecodable, by what was damaged

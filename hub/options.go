@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -34,13 +35,16 @@ type Options struct {
 	// *nova.Error, else Denied. Of a call event has the name, and the table of the
 	// request. Default: all are allowed.
 	AuthorizePublish func(ctx context.Context, client *nova.Client, event *wire.Event) error
-	// Validate names inbound events, "*" for all, whose values have to pass the Validate
-	// method of their generated type, where it has one, before handlers get them. What
-	// fails is counted and dropped. Default none.
+	// Validate names inbound events and calls, "*" for all, whose values or requests have
+	// to pass the Validate method of their generated type, where it has one, before
+	// handlers get them. What fails is counted and dropped; a call is answered with
+	// Invalid and the place of the value. Default none.
 	Validate []string
-	// CheckInbound judges the payload of an inbound event, before it is decoded, for
-	// rules that no schema has; otherwise it is like AuthorizePublish, and runs after it
-	// when there is a handler. payload is valid during the call only. Default none.
+	// CheckInbound judges the payload of an inbound event, or the request of a call,
+	// before it is decoded, for rules that no schema has; otherwise it is like
+	// AuthorizePublish, and runs after it when there is a handler. Callers are told
+	// Invalid when its error has no code. payload is valid during the call only. Default
+	// none.
 	CheckInbound func(ctx context.Context, client *nova.Client, event *wire.Event, payload []byte) error
 
 	// OnConnect runs when a client was admitted, before its first event; OnDisconnect
@@ -147,7 +151,8 @@ func (o *Options) setDefaults() error {
 		}
 	}
 	for _, name := range o.Validate {
-		if name != everyEvent && layout.EventByName(name) == nil {
+		call := slices.ContainsFunc(layout.Calls, func(c wire.Call) bool { return c.Name == name })
+		if name != everyEvent && !call && layout.EventByName(name) == nil {
 			return fmt.Errorf("hub: Options.Validate names %q, which schema %s does not have; \"*\" is for all", name, o.Schema.Name())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
+	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire/control"
 )
 
@@ -68,13 +69,15 @@ func (c *conn) admit(lastSeq int64) {
 	if c.phase.Load() != fresh {
 		return
 	}
-	if !c.seat("") {
+	heirOf, ok := c.seat("")
+	if !ok {
 		return
 	}
 	c.phase.Store(admitting)
 	c.paused.Store(true)
 	session, err := c.session().Admit(&c.cursor, lastSeq)
 	c.opened(session, err)
+	c.displace(heirOf)
 }
 
 // endAdmission waits for the admission that the timer may have begun, and lets none
@@ -94,7 +97,8 @@ func (c *conn) attach(payload []byte) error {
 	c.server.metrics.control.Add(1)
 	c.admission.Lock()
 	defer c.admission.Unlock()
-	if !c.seat(m.Session) {
+	heirOf, ok := c.seat(m.Session)
+	if !ok {
 		return nil
 	}
 	c.phase.Store(admitting)
@@ -103,6 +107,7 @@ func (c *conn) attach(payload []byte) error {
 	c.server.limits.tell(&terms)
 	session, err := c.session().AttachClient(&c.cursor, &m, terms)
 	c.opened(session, err)
+	c.displace(heirOf)
 	return nil
 }
 
@@ -127,5 +132,50 @@ func (c *conn) opened(session *hub.Session, err error) {
 			o.Logger.Debug("client connected", "client", session.ID(), "user", session.User(), "ip", c.RemoteIP(), "session", c.Caps()&hub.CapSession != 0)
 		}
 		c.Flush()
+	}
+}
+
+// seat takes the places of the connection, as it is about to be admitted; text is the
+// session it asks for. Without them it is turned away. heirOf is the connection whose
+// place it has now, nil = it needs none of another.
+func (c *conn) seat(text string) (heirOf *conn, ok bool) {
+	s := c.server
+	if c.entry == nil || c.entry.asks == nil && s.options.MaxConnectionsPerUser <= 0 {
+		return nil, true
+	}
+	held := c.session()
+	var old *conn
+	var entry *entry
+	taken := held.Takes(text)
+	if o, here := taken.(*conn); here && o.server == s {
+		old, entry = o, o.entry
+	}
+	heir, no := s.places.seat(&s.options, c.entry, held.User(), entry, taken != nil)
+	if no != nil {
+		s.hub.NoteRefusal()
+		held.Ahead(&c.cursor, session.Plain, goaway(no.text, refuseRetry))
+		c.Close(no.code, no.text)
+		return nil, false
+	}
+	if heir {
+		heirOf = old
+	}
+	return heirOf, true
+}
+
+// displacedTime is how long a connection may stay whose place another has: mostly its
+// network is dead, and nobody answers its close.
+const displacedTime = time.Second
+
+// displace sees to it that the connection whose place c has goes. Should it stay, as its
+// session changed hands meanwhile, c has to go.
+func (c *conn) displace(old *conn) {
+	switch {
+	case old == nil:
+	case old.closing.Load():
+		old.net.SetDeadline(time.Now().Add(displacedTime))
+	default:
+		c.server.places.giveBack(&c.server.options, c.entry, old.entry)
+		c.Close(refuseFull.code, refuseFull.text)
 	}
 }

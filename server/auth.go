@@ -141,8 +141,8 @@ func (c *conn) change(identity Identity) error {
 		return c.become(identity)
 	}
 	s := c.server
-	if !s.places.seat(s.options.MaxConnectionsPerUser, c.entry, identity.UserID, false) {
-		return refuseFullUser
+	if _, no := s.places.seat(&s.options, c.entry, identity.UserID, nil, false); no != nil {
+		return no
 	}
 	c.paused.Store(true) // hooks about groups and topics may be slow
 	defer c.paused.Store(false)
@@ -220,22 +220,4 @@ func (c *conn) checkExpiry(clock int64) {
 	if at := c.entry.expires.Load(); at != nil && at.over(clock, c.server.tick.Load(), c.server.options.ExpiryGrace) {
 		c.Close(4401, "token expired")
 	}
-}
-
-// seat takes the place of the connection's user, as it is about to be admitted; text
-// is the session it asks for. Without one it is turned away.
-func (c *conn) seat(text string) bool {
-	s := c.server
-	most := s.options.MaxConnectionsPerUser
-	if most <= 0 || c.entry == nil {
-		return true
-	}
-	held := c.session()
-	if s.places.seat(most, c.entry, held.User(), held.Takes(text)) {
-		return true
-	}
-	s.hub.NoteRefusal()
-	held.Ahead(&c.cursor, session.Plain, goaway(refuseFullUser.text, refuseRetry))
-	c.Close(refuseFullUser.code, refuseFullUser.text)
-	return false
 }

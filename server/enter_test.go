@@ -92,12 +92,7 @@ func TestRefusedTakeNoPlace(t *testing.T) {
 	}
 	a, b := r.dial("", good), r.dial("", good)
 	for range 3 {
-		p := r.dial("?nova=2", good)
-		var away control.Goaway
-		p.control(control.GoawayID, &away)
-		if code, reason := p.ended(); code != 1013 || reason != "too many connections" {
-			t.Errorf("closed %d %q", code, reason)
-		}
+		r.expectFull("", good, "", fullServer)
 	}
 	a.net.Close()
 	eventually(t, "it is gone", func() bool { return r.srv.Metrics().Connections == 1 })

@@ -18,7 +18,9 @@ type entry struct {
 
 	// What it holds; under places.mu.
 	place, late bool
-	user        string // whose place it takes, "" = nobody's
+	robbed      bool     // its place has the connection that took its session over
+	asks        *refusal // why it has no place; it may say which session it comes back for. Also the reader's
+	user        string   // whose place it takes, "" = nobody's
 
 	// Of a server that authenticates.
 	request  *http.Request          // the upgrade, for renewals

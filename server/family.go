@@ -172,7 +172,7 @@ var help = map[string]string{
 	"nova_other_schema_total":       "Clients that came with another version of the schema.",
 	"nova_inbound_control_total":    "Control frames of clients.",
 	"nova_not_allowed_total":        "Events of clients that they may not send.",
-	"nova_invalid_total":            "Events of clients with values that Validate or CheckInbound refused.",
+	"nova_invalid_total":            "Events and calls of clients with values that Validate or CheckInbound refused.",
 	"nova_rate_limited_total":       "Frames of clients that came earlier than RateLimit allows.",
 	"nova_unknown_event_total":      "Frames of clients with an event that the schema does not have.",
 	"nova_undecodable_total":        "Malformed frames of clients, by the part that is damaged.",

@@ -51,11 +51,13 @@ type Options struct {
 	DuplicateID DuplicateID
 
 	// MaxConnections bounds the connections, default 0 = unlimited. A hub without a
-	// SessionOptions.MaxSessions of its own keeps at most twice as many sessions.
+	// SessionOptions.MaxSessions of its own keeps at most twice as many sessions. A nova
+	// client that takes a session over, or replaces another connection, gets the place of
+	// that one; to say so a quarter more, 2 to 256, may connect for a moment.
 	MaxConnections int
 	// MaxConnectionsPerIP and MaxConnectionsPerUser bound those of one address (of IPv6:
-	// of one network of 64 bits) and of one user, as authentication names it. A connection that takes a session over,
-	// or replaces another one, does not count besides that one. Default 0 = unlimited.
+	// of one network of 64 bits) and of one user, as authentication names it, likewise.
+	// Default 0 = unlimited.
 	MaxConnectionsPerIP   int
 	MaxConnectionsPerUser int
 	// TrustedProxies are the proxies, as addresses or networks, or "unix" for whoever

@@ -12,8 +12,10 @@ type places struct {
 	mu      sync.Mutex
 	all     int
 	late    int // connected and not authenticated
+	extra   int // beyond the limits, for a moment
 	ips     map[netip.Addr]int
 	lateIPs map[netip.Addr]int
+	asking  map[netip.Addr]int // of extra, those that have yet to say what for
 	users   map[string]int
 }
 
@@ -26,25 +28,78 @@ func add[K comparable](m *map[K]int, key K, by int) {
 	}
 }
 
-// take takes the place of an upgrade; nil = there is one.
-func (p *places) take(o *Options, e *entry) *refusal {
+// take takes the place of an upgrade; nil = there is one. asks: the client may turn out
+// to come back for a session whose socket still counts. It may enter beyond the limits
+// to say so, and has to leave unless seat finds it so.
+func (p *places) take(o *Options, e *entry, asks bool) *refusal {
 	if o.MaxConnections <= 0 && o.MaxConnectionsPerIP <= 0 {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	no := p.full(o, e)
+	switch {
+	case no == nil:
+		p.occupy(o, e)
+	case asks && p.extra < o.extraPlaces() && p.asking[counted(e.address)] < maxAskingPerIP:
+		e.asks = no
+		p.extra++
+		add(&p.asking, counted(e.address), 1)
+		return nil
+	}
+	return no
+}
+
+// full is why there is no place, nil when there is one.
+func (p *places) full(o *Options, e *entry) *refusal {
 	switch {
 	case o.MaxConnections > 0 && p.all >= o.MaxConnections:
 		return refuseFull
 	case o.MaxConnectionsPerIP > 0 && p.ips[counted(e.address)] >= o.MaxConnectionsPerIP:
 		return refuseFullIP
 	}
+	return nil
+}
+
+func (p *places) occupy(o *Options, e *entry) {
 	e.place = true
 	p.all++
 	if o.MaxConnectionsPerIP > 0 {
 		add(&p.ips, counted(e.address), 1)
 	}
-	return nil
+}
+
+func (p *places) vacate(e *entry) {
+	e.place = false
+	p.all--
+	if p.ips != nil {
+		add(&p.ips, counted(e.address), -1)
+	}
+}
+
+// The bounds of what is beyond MaxConnections and MaxConnectionsPerIP: connections that
+// have yet to say which session they come back for, and those whose place was taken by
+// the one that did, until their socket is closed.
+const (
+	maxExtra       = 256
+	maxAskingPerIP = 8
+)
+
+// extraPlaces is maxExtra, and where there is a limit about a quarter of it at most.
+func (o *Options) extraPlaces() int {
+	if o.MaxConnections <= 0 {
+		return maxExtra
+	}
+	return min(maxExtra, max(2, o.MaxConnections/4))
+}
+
+// asked ends the time of a connection beyond the limits.
+func (p *places) asked(e *entry) {
+	if e.asks != nil {
+		e.asks = nil
+		p.extra--
+		add(&p.asking, counted(e.address), -1)
+	}
 }
 
 // takeLate takes the place of a connection that is to authenticate by frame.
@@ -60,27 +115,69 @@ func (p *places) takeLate(o *Options, e *entry) *refusal {
 	return nil
 }
 
-// seat takes the place of a user. over: also one beyond the limit, for a connection
-// that another one of the user makes room for.
-func (p *places) seat(most int, e *entry, user string, over bool) bool {
-	if most <= 0 || user == "" {
-		return true
-	}
+// seat takes the places of a connection that is about to be admitted; nil = it has
+// them. over: another one of the user makes room for it, which is old when it is of
+// this server. One that entered beyond the limits gets a place that is free by now, or
+// that of old, which is then the one beyond: heir is true.
+func (p *places) seat(o *Options, e *entry, user string, old *entry, over bool) (heir bool, no *refusal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	most := o.MaxConnectionsPerUser
 	if over {
 		most++
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if e.user == user {
-		return true
+	counts := o.MaxConnectionsPerUser > 0 && user != "" && e.user != user
+	if counts && p.users[user] >= most {
+		p.asked(e) // before it is told, which takes a while
+		return false, refuseFullUser
 	}
-	if p.users[user] >= most {
+	if e.asks != nil {
+		no = p.full(o, e)
+		p.asked(e)
+		if no == nil {
+			p.occupy(o, e)
+		} else if heir = old != nil && old.place && p.inherit(o, e, old); !heir {
+			return false, no
+		}
+	}
+	if counts {
+		p.stand(e)
+		e.user = user
+		add(&p.users, user, 1)
+	}
+	return heir, nil
+}
+
+// inherit gives e the place of old, which is among the extra ones until it leaves. false:
+// that is not the place which e lacks.
+func (p *places) inherit(o *Options, e, old *entry) bool {
+	p.vacate(old)
+	if p.full(o, e) != nil {
+		p.occupy(o, old)
 		return false
 	}
-	p.stand(e)
-	e.user = user
-	add(&p.users, user, 1)
+	old.robbed = true
+	p.extra++
+	p.occupy(o, e)
 	return true
+}
+
+// giveBack undoes inherit, when old turned out to stay.
+func (p *places) giveBack(o *Options, e, old *entry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e.place && old.robbed {
+		p.vacate(e)
+		p.spare(old)
+		p.occupy(o, old)
+	}
+}
+
+func (p *places) spare(e *entry) {
+	if e.robbed {
+		e.robbed = false
+		p.extra--
+	}
 }
 
 func (p *places) stand(e *entry) {
@@ -124,12 +221,9 @@ func (p *places) leave(e *entry) {
 	defer p.mu.Unlock()
 	p.stand(e)
 	p.authenticated(e)
-	if !e.place {
-		return
-	}
-	e.place = false
-	p.all--
-	if p.ips != nil {
-		add(&p.ips, counted(e.address), -1)
+	p.asked(e)
+	p.spare(e)
+	if e.place {
+		p.vacate(e)
 	}
 }

@@ -92,7 +92,7 @@ func (s *Server) gates(r *http.Request, e *entry) *refusal {
 		return refuseRate
 	}
 	e.address = o.proxies.client(r)
-	if no := s.places.take(o, e); no != nil {
+	if no := s.places.take(o, e, r.URL.Query().Get("nova") == "2"); no != nil {
 		return no
 	}
 	if !s.originAllowed(r) {

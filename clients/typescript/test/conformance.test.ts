@@ -5,17 +5,28 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "@ignex/nova-client";
 import type { Client, Gap, Options, Subscription } from "@ignex/nova-client";
+import { renewToken } from "@ignex/nova-client/auth";
+import { batching } from "@ignex/nova-client/batch";
 import type { EventDescriptor } from "@ignex/nova-client/wire";
 import * as control from "../src/control/index.js";
 import { refOf } from "../src/topic.js";
 import { quote, schema } from "./fixtures/market.js";
 import { aQuote } from "./fixtures/values.js";
-import { decodeFrame, frameOf } from "./server.js";
+import { decodeFrame, frameOf, split } from "./server.js";
+import { StageCalls, askOf, replyOf, symbolOf } from "./stagecalls.js";
 
 const root = fileURLToPath(new URL("../../../conformance/", import.meta.url));
 const read = (name: string) => JSON.parse(readFileSync(root + name, "utf8"));
 
 type Step = Record<string, any>;
+interface Scenario {
+  name: string;
+  tokens?: string[];
+  inBand?: boolean;
+  renew?: boolean;
+  batching?: boolean;
+  steps: Step[];
+}
 interface Row {
   code: number;
   reason: string;
@@ -38,10 +49,15 @@ class Scripted {
   onclose: any;
   onerror: any;
   readonly sent: Uint8Array[] = [];
+  /** Of messages, since somebody looked. */
+  sizes: number[] = [];
   closed: number | undefined;
 
+  constructor(_url: string, readonly protocols?: string[]) {}
+
   send(data: Uint8Array): void {
-    this.sent.push(data.slice());
+    this.sizes.push(data.length);
+    this.sent.push(...split(data.slice()));
   }
 
   close(code: number): void {
@@ -63,20 +79,25 @@ class Stage {
   readonly subs = new Map<string, Subscription>();
   log: string[] = [];
   accepted = 0;
+  tokens = 0;
+  readonly calls: StageCalls;
+  /** Frames that go in one message. */
+  together: Uint8Array[] | undefined;
 
-  constructor(options: Options = {}) {
+  constructor({ tokens, inBand, renew, batching: batches }: Partial<Scenario> = {}) {
     const { sockets } = this;
-    this.client = createClient("ws://test/ws", {
-      schema,
-      webSocket: class extends Scripted {
-        constructor() {
-          super();
-          sockets.push(this);
-        }
-      },
-      ...options,
-    });
+    class Watched extends Scripted {
+      constructor(url: string, protocols?: string[]) {
+        super(url, protocols);
+        sockets.push(this);
+      }
+    }
+    const options: Options = { schema, webSocket: batches ? batching(Watched) : Watched };
+    if (tokens) options.token = () => tokens[Math.min(++this.tokens, tokens.length) - 1]!;
+    this.client = createClient("ws://test/ws", options);
     const { client } = this;
+    if (renew || inBand) renewToken(client, { inBand: inBand ?? false });
+    this.calls = new StageCalls(client, (what) => this.log.push(what));
     client.onStatus((s) => this.log.push(s.state));
     client.onRecovered((ok) => this.log.push(`recovered ${ok}`));
     client.onGap((g) => this.log.push(gapText(g)));
@@ -102,15 +123,20 @@ class Stage {
   }
 
   async step(step: Step): Promise<void> {
-    if (step.accept) await this.accept();
+    if (step.accept) await this.accept(step.token);
     else if (step.base) await this.base();
-    else if (step.session) await this.session();
+    else if (step.session) await this.session(step.session);
+    else if (step.together) await this.join(step.together);
+    else if (step.reply) this.deliver(frameOf(...replyOf(step)));
+    else if (step.asks) this.deliver(frameOf(...askOf(step)));
+    else if (step.tokens !== undefined) expect(this.tokens).toBe(step.tokens);
+    else if (step.messages) this.messages(step.messages);
     else if (step.send) this.send(step.send, step.value, step);
     else if (step.quote !== undefined) this.send("quote", { ts: step.quote }, step);
     else if (step.quotes) for (let n = step.quotes[0]; n <= step.quotes[1]; n++) this.send("quote", { ts: n }, { seq: n });
     else if (step.bytes !== undefined) this.deliver(Uint8Array.from(Buffer.from(step.bytes, "hex")));
     else if (step.text) this.socket.onmessage?.({ data: step.text });
-    else if (step.expect) this.expect(step.expect, step.value ?? {}, step.seq);
+    else if (step.expect) await this.expect(step.expect, step.value ?? {}, step);
     else if (step.quiet) expect(this.next("")?.name).toBeUndefined();
     else if (step.close) this.socket.end(step.close, step.reason ?? "");
     else if (step.closed) expect(this.socket.closed).toBe(step.closed);
@@ -125,10 +151,11 @@ class Stage {
     await vi.advanceTimersByTimeAsync(0);
   }
 
-  async accept(): Promise<void> {
+  async accept(token?: string): Promise<void> {
     if (this.client.status.state === "idle") this.client.connect();
     await vi.advanceTimersByTimeAsync(0);
     expect(this.sockets.length, "attempts to connect").toBe(++this.accepted);
+    if (token !== undefined) expect(this.socket.protocols).toEqual(token ? ["nova.v2", `nova.token.${Buffer.from(token).toString("base64url")}`] : undefined);
     this.socket.readyState = 1;
     this.socket.onopen?.();
   }
@@ -140,9 +167,10 @@ class Stage {
     this.clear();
   }
 
-  async session(): Promise<void> {
+  /** Lets the client in, with these capabilities besides. */
+  async session(more: true | string[]): Promise<void> {
     await this.accept();
-    this.send("hello", { caps: ["session/1", "topics/1"] });
+    this.send("hello", { caps: ["session/1", "topics/1", ...(more === true ? [] : more)] });
     this.send("welcome");
     this.send("nova.session");
     this.clear();
@@ -162,7 +190,24 @@ class Stage {
   }
 
   deliver(frame: Uint8Array): void {
-    this.socket.onmessage?.({ data: frame.slice().buffer });
+    if (this.together) this.together.push(frame);
+    else this.socket.onmessage?.({ data: frame.slice().buffer });
+  }
+
+  async join(steps: Step[]): Promise<void> {
+    const frames = (this.together = []);
+    for (const step of steps) await this.step(step);
+    this.together = undefined;
+    this.deliver(Uint8Array.from(Buffer.concat(frames)));
+  }
+
+  /** The client's messages since the last look. */
+  messages({ exactly, fewerThan, largest }: { exactly?: number; fewerThan?: number; largest?: number }): void {
+    const { sizes } = this.socket;
+    this.socket.sizes = [];
+    if (exactly !== undefined) expect(sizes.length).toBe(exactly);
+    if (fewerThan !== undefined) expect(sizes.length).toBeLessThan(fewerThan);
+    if (largest !== undefined) expect(Math.max(...sizes)).toBeLessThanOrEqual(largest);
   }
 
   next(wanted: string): ReturnType<typeof decodeFrame> | undefined {
@@ -173,9 +218,11 @@ class Stage {
     return undefined;
   }
 
-  expect(name: string, { caps, ...value }: any, seq: number | undefined): void {
-    const got = this.next(name);
+  async expect(name: string, { caps, symbol, ...value }: any, { seq, within = 0 }: Step): Promise<void> {
+    let got = this.next(name);
+    for (let waited = 0; !got && waited < within; waited += 50, got = this.next(name)) await vi.advanceTimersByTimeAsync(50);
     expect(got?.name).toBe(name);
+    if (symbol) expect(symbolOf(name, got!.value.payload)).toBe(symbol);
     expect(got!.value).toMatchObject(value);
     if (caps) expect(got!.value.caps).toEqual(expect.arrayContaining(caps));
     if (seq !== undefined) expect(got!.seq).toBe(seq);
@@ -221,6 +268,12 @@ class Stage {
       pause: () => client.pause(),
       resume: () => client.resume(),
       close: () => client.close(),
+      call: () => this.calls.call(arg, more),
+      cancel: () => this.calls.cancel(arg),
+      answer: () => this.calls.answer(),
+      sendAll: () => {
+        for (let ts = arg; ts <= more; ts++) void client.send(quote, { ...aQuote, ts }).catch(() => {});
+      },
     };
     calls[call]!();
   }
@@ -239,10 +292,10 @@ afterEach(() => {
 
 for (const file of readdirSync(`${root}scenarios`).filter((f) => f !== "defaults.json")) {
   describe(file.replace(".json", ""), () => {
-    for (const { name, steps } of read(`scenarios/${file}`) as { name: string; steps: Step[] }[]) {
-      test(name, async () => {
-        stage = new Stage();
-        await stage.play(steps);
+    for (const scenario of read(`scenarios/${file}`) as Scenario[]) {
+      test(scenario.name, async () => {
+        stage = new Stage(scenario);
+        await stage.play(scenario.steps);
       });
     }
   });
@@ -251,8 +304,7 @@ for (const file of readdirSync(`${root}scenarios`).filter((f) => f !== "defaults
 describe("close codes", () => {
   for (const { code, reason, then } of read("closecodes.json") as Row[]) {
     test(`${code} ${reason}: ${then}`, async () => {
-      let tokens = 0;
-      stage = new Stage({ token: () => `${++tokens}` });
+      stage = new Stage({ tokens: ["1", "2", "3"] });
       await stage.base();
       stage.socket.end(code, reason);
       if (then === "stop") {
@@ -264,7 +316,7 @@ describe("close codes", () => {
         await stage.redial(0, 250);
       }
       if (then === "token") {
-        expect(tokens).toBe(2);
+        expect(stage.tokens).toBe(2);
         await stage.accept();
         stage.socket.end(code, reason);
         await stage.stays();

@@ -62,30 +62,30 @@ export class RealServer {
 
   /** Publishes quotes of 1,000 symbols and returns how many. */
   async stream(topic: string, rate: number, seconds: number): Promise<number> {
-    const answer = await this.ask(`stream ${topic} ${rate} ${seconds}`);
+    const answer = await this.obey(`stream ${topic} ${rate} ${seconds}`);
     if (!/^\d+$/.test(answer)) throw new Error(answer);
     return Number(answer);
   }
 
   /** Publishes chats whose ts counts from first, with texts of size bytes, see text. */
   async publish(topic: string, first: number, count: number, size = 0): Promise<void> {
-    const answer = await this.ask(`publish ${topic} ${first} ${count} ${size}`);
+    const answer = await this.obey(`publish ${topic} ${first} ${count} ${size}`);
     if (answer !== "ok") throw new Error(answer);
   }
 
   /** Texts of the chats that clients sent, in the order they were handled. */
   async handled(): Promise<string[]> {
-    return (await this.ask("handled")).split(",");
+    return (await this.obey("handled")).split(",");
   }
 
   /** Calls getQuote of the client; the symbol of the answer, or the error. */
   call(symbol: string): Promise<string> {
-    return this.ask(`call ${symbol}`);
+    return this.obey(`call ${symbol}`);
   }
 
   /** The symbols of the calls that clients made, and how those that wait ended. */
   async called(): Promise<string[]> {
-    return (await this.ask("called")).split(",");
+    return (await this.obey("called")).split(",");
   }
 
   async stop(): Promise<void> {
@@ -95,7 +95,8 @@ export class RealServer {
     if (code !== 0) throw new Error(`the server ended with ${code}`);
   }
 
-  private ask(command: string): Promise<string> {
+  /** Has the server obey a command; returns its answer. */
+  obey(command: string): Promise<string> {
     this.process.stdin!.write(command + "\n");
     return this.line();
   }

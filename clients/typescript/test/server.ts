@@ -39,7 +39,7 @@ export function frameOf<T>(event: EventDescriptor<T>, value: T, options: FrameOp
 }
 
 /** The frames of a message. */
-function split(data: Uint8Array): Uint8Array[] {
+export function split(data: Uint8Array): Uint8Array[] {
   const frames = [];
   for (let at = 0; at < data.length; ) {
     const view = new DataView(data.buffer, data.byteOffset + at);

@@ -2,14 +2,18 @@ import * as control from "../control/index.js";
 import { createClient } from "../connect.js";
 import type { Client } from "../client.js";
 import { encode } from "../encode.js";
-import { NovaError, codeOf } from "../error.js";
+import { NovaError, numberOf as wireNumberOf } from "../error.js";
 import type { Code } from "../error.js";
 import type { Options } from "../options.js";
 import type { WebSocketClass } from "../socket.js";
 import { Reader, Writer } from "../wire/index.js";
-import type { EventDescriptor, Schema } from "../wire/index.js";
+import type { CallDescriptor, EventDescriptor, Schema } from "../wire/index.js";
+import { Calls } from "./calls.js";
+import type { CallFrom } from "./calls.js";
 import { Connection } from "./connection.js";
 import type { ConnectionEvents } from "./connection.js";
+import { Door } from "./door.js";
+import type { Authenticate } from "./door.js";
 import { Line } from "./line.js";
 import { Session } from "./session.js";
 import { MemorySocket } from "./socket.js";
@@ -21,6 +25,12 @@ export interface TestServerOptions {
   schema?: Schema;
   /** Says no to a topic: returns the code to refuse it with. Default: everyone may join. */
   refuseTopic?: (topic: string, clientId: string) => Code | undefined;
+  /**
+   * Judges the token of each connection, and each by which it is renewed: why it is
+   * refused, or for how many ms it holds. Nobody is closed when that is over: that is
+   * `disconnect(4401)`. Default: everyone may enter.
+   */
+  authenticate?: Authenticate;
 }
 
 /** Whom an event is for; no field is everyone. */
@@ -52,7 +62,7 @@ interface Received {
 
 /**
  * A server in memory that speaks the protocol: sessions, topics with history and
- * positions, groups, acknowledged sends. No socket is opened. What it sends
+ * positions, groups, acknowledged sends, calls, tokens. No socket is opened. What it sends
  * arrives in a microtask; `publish` and `drop` have arrived when they return.
  */
 export class TestServer {
@@ -67,16 +77,19 @@ export class TestServer {
   readonly #handlers = new Map<number, (session: Session, payload: Uint8Array) => void>();
   readonly #clients = new Set<Client>();
   readonly #writer = new Writer();
+  readonly #calls = new Calls();
+  readonly #door: Door;
   #waiting: { ready: () => boolean; done: () => void }[] = [];
   #down: { code: number; reason: string } | undefined;
   #made = 0;
 
   constructor(options: TestServerOptions = {}) {
     this.#options = options;
+    this.#door = new Door(options.authenticate);
     const dial = (socket: MemorySocket) => this.#line.push(() => this.#accept(socket));
     this.webSocket = class extends MemorySocket {
-      constructor() {
-        super();
+      constructor(url?: string, protocols?: readonly string[]) {
+        super(url, protocols);
         dial(this);
       }
     };
@@ -148,6 +161,23 @@ export class TestServer {
   }
 
   /**
+   * Answers a call of clients, one handler for each. The caller gets code and message
+   * of a NovaError; anything else that is thrown is "internal error" to it.
+   */
+  onCall<Q, R>(call: CallDescriptor<Q, R>, handler: (request: Q, from: CallFrom) => R | Promise<R>): void {
+    this.#calls.on(call, handler);
+  }
+
+  /**
+   * Calls a client and waits for its answer.
+   * Rejects with the NovaError of the client's handler; unavailable (it is not
+   * connected), unknown_outcome (the connection was lost) or deadline_exceeded.
+   */
+  call<Q, R>(clientId: string, call: CallDescriptor<Q, R>, request: NoInfer<Q>, options: { deadlineMs?: number } = {}): Promise<R> {
+    return this.#calls.make([...this.#sessions.values()].find((s) => s.clientId === clientId), call, request, options.deadlineMs);
+  }
+
+  /**
    * Ends all connections and lets none in until `restore`. Sessions live on: what
    * is published meanwhile follows when a client is back.
    * @param code close code; default 1006, a lost connection
@@ -202,17 +232,16 @@ export class TestServer {
   #accept(socket: MemorySocket): void {
     if (this.#down) return socket.end(this.#down.code, this.#down.reason);
     const connection = new Connection(socket, this.#events);
-    if (!socket.open(connection)) return; // given up meanwhile
-    this.#connections.add(connection);
     const { schema } = this.#options;
-    const caps = ["session/1", "topics/1", ...(schema ? [`schema/${schema.fingerprint}`] : [])];
-    this.#send(socket, control.hello, { version: 2, caps, lastSeq: 0 });
-    this.#send(socket, control.welcome, { clientId: "", groups: [] });
+    const caps = ["session/1", "topics/1", "batch/1", "calls/1", ...this.#door.caps, ...(schema ? [`schema/${schema.fingerprint}`] : [])];
+    connection.say(control.hello, { version: 2, caps, lastSeq: 0 }); // on its way before the client says anything
+    this.#connections.add(connection);
+    if (!socket.open(connection)) this.#connections.delete(connection); // given up meanwhile
   }
 
-  #send<T>(socket: MemorySocket, event: EventDescriptor<T>, value: T): void {
-    const frame = encode(this.#writer, event, value);
-    this.#line.push(() => socket.deliver(frame));
+  #welcome(connection: Connection): void {
+    connection.admitted = true;
+    connection.say(control.welcome, { clientId: "", groups: [] });
   }
 
   readonly #events: ConnectionEvents = {
@@ -226,6 +255,20 @@ export class TestServer {
       this.#sessions.set(session.name, session);
       return session;
     },
+    hello: (connection, caps) => {
+      if (this.#door.enter(connection, caps)) this.#welcome(connection);
+    },
+    token: (connection, m) => {
+      const first = !connection.session;
+      if (this.#door.token(connection, m) && first) this.#welcome(connection);
+    },
+    refused: (connection, code, reason) => {
+      this.#lost(connection);
+      this.#line.push(() => connection.socket.end(code, reason));
+    },
+    call: (s, m) => void this.#calls.serve(s, m),
+    cancel: (s, id) => this.#calls.cancel(s, id),
+    reply: (s, m) => this.#calls.answered(s, m),
     attached: () => this.#line.push(() => this.#changed()),
     send: (socket, frame) => this.#line.push(() => socket.deliver(frame)),
     cursor: (s, { topic, epoch, offset }) => this.#join(s, 0, topic, epoch, offset, 0),
@@ -274,7 +317,9 @@ export class TestServer {
 
   /** The connection is gone; its session stays. */
   #lost(connection: Connection): void {
-    if (this.#connections.delete(connection) && connection.session) connection.session.send = undefined;
+    if (!this.#connections.delete(connection) || !connection.session) return;
+    connection.session.send = undefined;
+    this.#calls.lost(connection.session);
   }
 
   #end(session: Session): void {
@@ -305,6 +350,7 @@ function decode<T>(event: EventDescriptor<T>, payload: Uint8Array): T {
 }
 
 function numberOf(code: Code): number {
-  for (let n = 1; n <= 16; n++) if (codeOf(n) === code && (n === 2 || code !== "unknown")) return n;
+  const n = wireNumberOf(code);
+  if (n > 0) return n;
   throw new NovaError("invalid", `${code} does not go over the wire`);
 }

@@ -36,9 +36,9 @@ export class Session {
     return seq <= this.#last && seq >= this.#last - this.#kept.length;
   }
 
-  /** Sends everything after a number again. */
+  /** Sends everything after a number again, several frames in a message. */
   replay(seq: number): void {
-    for (const frame of this.#kept.slice(this.#kept.length - (this.#last - seq))) this.send?.(frame);
+    for (const message of joined(this.#kept.slice(this.#kept.length - (this.#last - seq)))) this.send?.(message);
   }
 
   /** Sends a frame with the next number. */
@@ -74,4 +74,18 @@ export class Session {
     this.tell(control.novaSubscribed, { id, topic: topic.name, epoch: topic.epoch, offset, recovered, replayed: frames.length });
     for (const frame of frames) this.number(frame);
   }
+}
+
+/** Frames as messages of up to 16 KiB. */
+function joined(frames: readonly Uint8Array[]): Uint8Array[] {
+  const messages: Uint8Array[] = [];
+  for (let from = 0; from < frames.length; ) {
+    let [to, size] = [from, 0];
+    do size += frames[to++]!.length;
+    while (to < frames.length && size + frames[to]!.length <= 16_384);
+    const message = new Uint8Array(size);
+    for (let at = 0; from < to; at += frames[from++]!.length) message.set(frames[from]!, at);
+    messages.push(message);
+  }
+  return messages;
 }

@@ -21,6 +21,8 @@ export class MemorySocket implements WebSocketLike {
   onerror: any = null;
   #peer: Peer | undefined;
 
+  constructor(_url = "", readonly protocols?: readonly string[]) {}
+
   /** The server takes the connection; false when the client gave it up. */
   open(peer: Peer): boolean {
     if (this.readyState !== CONNECTING) return false;
