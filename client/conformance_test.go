@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,9 +119,9 @@ type stage struct {
 	dialled  int // attempts that were accepted
 	log      record
 	subs     map[string]*client.Subscription
-	tokens   int     // that were asked for
-	joined   *[]byte // frames that go in one message, nil = each goes alone
-	giveUp   cancels // of calls under way
+	tokens   atomic.Int64 // that were asked for
+	joined   *[]byte      // frames that go in one message, nil = each goes alone
+	giveUp   cancels      // of calls under way
 }
 
 func newStage(t *testing.T, defaults map[string]map[string]any, o client.Options) *stage {

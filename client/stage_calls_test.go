@@ -28,8 +28,7 @@ func (sc *scenario) stage(t *testing.T, defaults map[string]map[string]any) *sta
 	o := client.Options{TokenInBand: sc.InBand}
 	if len(sc.Tokens) > 0 {
 		o.Token = func(context.Context) (string, error) {
-			s.tokens++
-			return sc.Tokens[min(s.tokens, len(sc.Tokens))-1], nil
+			return sc.Tokens[min(int(s.tokens.Add(1)), len(sc.Tokens))-1], nil
 		}
 	}
 	s = newStage(t, defaults, o)
@@ -59,6 +58,7 @@ func (s *stage) more(st step) {
 			m.Payload = s.payload(st, func() ([]byte, error) { return (&market.Quote{Ts: field[int64](st, "ts")}).AppendNova(nil) })
 		}
 		s.peer.control(&m)
+		synctest.Wait() // the outcome is told before that of the next
 	case st.has("asks"):
 		m := control.Call{ID: field[int64](st, "asks"), Name: "getQuote", DeadlineMs: field[int64](st, "deadlineMs")}
 		if st.has("name") {
@@ -77,8 +77,9 @@ func (s *stage) more(st step) {
 		s.joined = nil
 		s.peer.send(message)
 	case st.has("tokens"):
-		if synctest.Wait(); s.tokens != field[int](st, "tokens") {
-			s.t.Errorf("%d tokens were asked for, want %d", s.tokens, field[int](st, "tokens"))
+		synctest.Wait()
+		if n, want := s.tokens.Load(), field[int64](st, "tokens"); n != want {
+			s.t.Errorf("%d tokens were asked for, want %d", n, want)
 		}
 	default:
 		s.messages(field[map[string]int](st, "messages"))
