@@ -35,12 +35,33 @@ type item struct {
 	done    func(n uint64)   // of direct: called with the last number given; of flush: queues what waits
 }
 
+// The memory of an item besides its frame, on a 64-bit machine.
+const (
+	itemCost = 192
+	joinCost = 1 << 10 // of a join besides: the room may be gone when its turn comes
+)
+
+// weight returns the bytes of memory that the item takes. The payloads of batches
+// are those of a history.
+func (it *item) weight() int {
+	n := itemCost + it.frame.Size()
+	if it.kind == itemJoin {
+		n += joinCost
+	}
+	for _, b := range it.batches {
+		n += b.Weight()
+	}
+	return n
+}
+
 // The bounds of one turn of the loop.
 const (
 	batchBytes  = 256 << 10 // a receiver that keeps one frame keeps its batch alive
 	writesATurn = 256
 	manySockets = 8
-	smallTarget = 256 // receivers up to which a target goes first
+	smallTarget = 256  // receivers up to which a target goes first
+	spareItems  = 4096 // entries whose memory is used again
+	idleItems   = 256  // likewise, while nothing comes
 )
 
 // shard serves a share of the sessions with one goroutine, which alone moves
@@ -53,7 +74,7 @@ type shard struct {
 
 	mu      sync.Mutex
 	pending []item
-	bytes   atomic.Int64  // of frames pending; changes under mu
+	bytes   atomic.Int64  // of memory pending; changes under mu
 	space   chan struct{} // closed when bytes shrink; nil = nobody waits
 	stopped bool
 	since   time.Time     // of the oldest entry pending
@@ -81,7 +102,7 @@ func (sh *shard) put(it item) {
 		sh.since = time.Now()
 	}
 	sh.pending = append(sh.pending, it)
-	sh.bytes.Add(int64(it.frame.Size()))
+	sh.bytes.Add(int64(it.weight()))
 	sh.mu.Unlock()
 	if wake {
 		sh.signal()
@@ -148,6 +169,9 @@ func (sh *shard) run() {
 			if stopped {
 				return
 			}
+			if cap(sh.spare) > idleItems {
+				sh.spare = nil
+			}
 			sh.busy.idle(func() { <-sh.wake })
 			continue
 		}
@@ -179,9 +203,12 @@ func (sh *shard) take() (items []item, since time.Time, stopped bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if items = sh.pending; len(items) == 0 {
+		if cap(items) > idleItems {
+			sh.pending = nil
+		}
 		return nil, time.Time{}, sh.stopped
 	}
-	if cap(sh.spare) > 4096 && cap(sh.spare) > 8*len(items) {
+	if cap(sh.spare) > spareItems && cap(sh.spare) > 8*len(items) {
 		sh.spare = nil // one burst must not hold memory for ever
 	}
 	sh.taken.Store(true)
