@@ -138,9 +138,12 @@ func (r *heapRig) publish(event string, to nova.Target, key string) {
 	}
 }
 
-// each publishes n events to every client alone.
+// each publishes n events to every client alone, not too many at once.
 func (r *heapRig) each(n int, event string, key func(i int) string) {
 	for i := range n {
+		if i%500 == 0 {
+			r.settle()
+		}
 		for k := range r.peers {
 			r.publish(event, nova.ClientID(fmt.Sprint("c", k)), key(i))
 		}
