@@ -3,6 +3,7 @@ package hub_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func hexed(n int) string {
 }
 
 func heapCases() []heapCase {
-	return append(heapQueueCases(), append(heapTopicCases(), heapLaneCases()...)...)
+	return slices.Concat(heapQueueCases(), heapTotalCases(), heapTopicCases(), heapHistoryCases(), heapLaneCases())
 }
 
 // heapQueueCases fill the queues of sessions.
@@ -67,6 +68,12 @@ func heapQueueCases() []heapCase {
 			r.connect(10, stalled)
 			r.each(300, "latest", func(i int) string { return fmt.Sprintf("%01000d", i) })
 		}},
+	}
+}
+
+// heapTotalCases fill many queues, or with frames that take more than their bytes.
+func heapTotalCases() []heapCase {
+	return []heapCase{
 		{name: "more than the total, sockets open", most: 2 << 20, options: hub.Options{Session: hub.SessionOptions{TotalBytes: 2 << 20}}, grow: func(r *heapRig) {
 			r.connect(20, heapKind{})
 			r.each(16, "must", fixed(30_000))
@@ -91,7 +98,7 @@ func heapQueueCases() []heapCase {
 		}},
 		{name: "one slow reader in a crowd", most: 4 << 20, grow: func(r *heapRig) {
 			r.connect(30, heapKind{acks: true})
-			r.connect(1, stalled)
+			r.connect(1, heapKind{stalled: true})
 			text := strings.Repeat("x", 2000)
 			for range 400 {
 				r.burst(func() {
@@ -123,7 +130,7 @@ func heapNames(prefix string, n int) []string {
 	return list
 }
 
-// heapTopicCases fill topics and histories.
+// heapTopicCases join topics.
 func heapTopicCases() []heapCase {
 	return []heapCase{
 		{name: "topics joined at once", topics: 1280, members: 1280, most: 10 * heapUnsent(128, 100), grow: func(r *heapRig) {
@@ -144,6 +151,12 @@ func heapTopicCases() []heapCase {
 				}
 			}
 		}},
+	}
+}
+
+// heapHistoryCases fill what topics keep.
+func heapHistoryCases() []heapCase {
+	return []heapCase{
 		{name: "histories of small frames", topics: 500, most: 500 * heapUnsent(64, 200), grow: func(r *heapRig) {
 			for _, name := range heapNames("t", 500) {
 				for range 100 {

@@ -24,9 +24,6 @@ var heapMutations = []sim.Mutation{
 	{Name: "compressed payloads are not counted", File: "session/frame.go", Edits: [][2]string{
 		{"		n += len(f.payload()) + packCost\n", "		n += packCost\n"},
 	}},
-	{Name: "long keys are kept", File: "session/batch.go", Edits: [][2]string{
-		{"	if len(key) <= longKey {", "	if len(key) <= 100*longKey {"},
-	}},
 	{Name: "no bound for the bytes not sent", File: "session/queue.go", Edits: [][2]string{
 		{"return q.unsentFrames > q.limits.UnsentFrames || q.unsentBytes > q.limits.UnsentBytes", "return q.unsentFrames > q.limits.UnsentFrames"},
 	}},
@@ -36,14 +33,8 @@ var heapMutations = []sim.Mutation{
 	{Name: "batches are kept for a few of their frames", File: "session/relieve.go", Edits: [][2]string{
 		{"		q.Repack()\n", ""},
 	}},
-	{Name: "repacked frames keep their batch", File: "session/repack.go", Edits: [][2]string{
-		{"	b.hold(q.held, int32(-runs))\n", ""},
-	}},
 	{Name: "idle sessions keep what they have", File: "hub/lost.go", Edits: [][2]string{
 		{"		s.queue.Shrink(keep)\n", "		s.queue.SetKeep(keep)\n"},
-	}},
-	{Name: "something is kept whatever it takes", File: "hub/lost.go", Edits: [][2]string{
-		{"level = min(was+1, tightest)", "level = 1"},
 	}},
 	{Name: "a forgotten topic stays counted", File: "hub/forget.go", Edits: [][2]string{
 		{"	h.metrics.historyBytes.Add(-int64(r.topic.weight))\n", ""},
@@ -51,19 +42,10 @@ var heapMutations = []sim.Mutation{
 	{Name: "topics in use keep what they have", File: "hub/forget.go", Edits: [][2]string{
 		{"	if h.overHistory() {\n", "	if h.overHistory() && now.IsZero() {\n"},
 	}},
-	{Name: "places in a history are not counted", File: "hub/topic.go", Edits: [][2]string{
-		{"	slotCost = 104 ", "	slotCost = 0 "},
-	}},
-	{Name: "all keys of a topic are kept", File: "hub/topic.go", Edits: [][2]string{
-		{"!ok && len(t.latest) >= maxLatest", "!ok && len(t.latest) >= 2*maxLatest"},
-	}},
-	{Name: "an empty topic that was left stays", File: "hub/client.go", Edits: [][2]string{
-		{"		s.hub.dropTopic(r) // nothing was ever published\n", ""},
-	}},
 	{Name: "a catch-up holds on to its page", File: "hub/catchup.go", Edits: [][2]string{
 		{"	c.rest = append([]kept(nil), rest[:n]...)\n", "	c.rest = rest\n	_ = n\n"},
 	}},
-	{Name: "joins on the way are not counted", File: "hub/shard.go", Edits: [][2]string{
+	{Name: "joins on the way are not counted", File: "hub/item.go", Edits: [][2]string{
 		{"	n := itemCost + it.frame.Size()\n", "	n := it.frame.Size()\n"},
 	}},
 	{Name: "small control frames cost nothing", File: "session/cursor.go", Edits: [][2]string{
