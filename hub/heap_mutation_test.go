@@ -53,7 +53,7 @@ var heapMutations = []sim.Mutation{
 	}},
 }
 
-func TestHeapCatchesMutations(t *testing.T) {
+func TestSimHeapCatchesMutations(t *testing.T) {
 	if !simMutate || testing.Short() {
 		return // it builds a test binary for each
 	}
