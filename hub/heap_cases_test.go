@@ -133,6 +133,7 @@ func heapNames(prefix string, n int) []string {
 // heapTopicCases join topics.
 func heapTopicCases() []heapCase {
 	return []heapCase{
+		{name: "idle sessions", most: 1000 * 500, grow: func(r *heapRig) { r.connect(1000, heapKind{caps: hub.CapSession | hub.CapTopics}) }},
 		{name: "topics joined at once", topics: 1280, members: 1280, most: 10 * heapUnsent(128, 100), grow: func(r *heapRig) {
 			for i, p := range r.connect(10, heapKind{caps: hub.CapTopics}) {
 				for _, name := range heapNames(fmt.Sprint("t", i, "."), 128) {

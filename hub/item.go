@@ -31,17 +31,17 @@ type item struct {
 const (
 	itemCost = 192
 	joinCost = 1 << 10 // of a join besides: the room may be gone when its turn comes
+	copyCost = 128     // of a frame of a history, whose bytes that counts
 )
 
-// weight returns the bytes of memory that the item takes. The payloads of batches
-// are those of a history.
+// weight returns the bytes of memory that the item takes.
 func (it *item) weight() int {
 	n := itemCost + it.frame.Size()
 	if it.kind == itemJoin {
 		n += joinCost
 	}
 	for _, b := range it.batches {
-		n += b.Weight()
+		n += itemCost + b.Len()*copyCost
 	}
 	return n
 }
