@@ -1,3 +1,7 @@
+//go:build !race
+
+// Not under the race detector: this is about bytes, and it is ten times slower there.
+
 package hub_test
 
 import (
