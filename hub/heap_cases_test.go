@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing/synctest"
 	"time"
 
 	"github.com/ignex/nova"
@@ -97,6 +98,13 @@ func heapTotalCases() []heapCase {
 			text := hexed(20_000)
 			r.connect(6, heapKind{deflate: true})
 			r.each(80, "must", func(int) string { return text })
+		}},
+		{name: "stalled readers of the same frames", most: heapUnsent(1024, 100) + 80*2048*24, grow: func(r *heapRig) {
+			r.connect(80, heapKind{stalled: true})
+			for range 1100 {
+				r.publish("drop", nova.Broadcast(), "x")
+				synctest.Wait() // each is a batch
+			}
 		}},
 		{name: "one slow reader in a crowd", most: 4 << 20, grow: func(r *heapRig) {
 			r.connect(30, heapKind{acks: true})
