@@ -72,7 +72,7 @@ sim: ## the simulator over SEEDS programs (default 100000)
 	NOVA_SIM_SEEDS=$(or $(SEEDS),100000) $(GO) test -count=1 -timeout 60m ./session/sim ./hub -run '^TestSim(Queue|Hub)$$'
 
 sim-short: ## the simulator over 10,000 short programs, and every mutation it has to catch
-	$(GO) test -count=1 -timeout 10m ./session/sim ./hub -run '^TestSim'
+	$(GO) test -count=1 -timeout 15m ./session/sim ./hub -run '^TestSim'
 
 storm: ## CLIENTS clients (default 10000) lose their server and come back at its accept rate
 	NOVA_STORM=$(or $(CLIENTS),10000) $(GO) test -count=1 -v -timeout 10m ./server -run '^TestReconnectStormOfThousands$$'

@@ -22,7 +22,8 @@ type catchUp struct {
 	source string // and this one of the log
 	next   uint64 // everything up to here was sent or declared
 	seen   uint64 // what the topic had given up when that was looked at last
-	rest   []kept // read and not sent yet
+	rest   []kept // read and not sent yet, see keep
+	each   int    // bytes of a frame of the log, by the page read last; 0 = none was
 	fails  int    // reads of the log that failed, one after the other
 }
 
@@ -120,21 +121,27 @@ func (c *catchUp) send(frames, bytes int) (again bool) {
 	n, _ := fitting(c.rest, frames, bytes)
 	if n == 0 {
 		if s.waitEmptier(c.rest[0].Size()) {
+			c.keep(c.rest)
 			return false
 		}
 		n = 1
 	}
 	c.next = c.rest[n-1].Offset
 	list := batches(without(c.rest[:n], s.id))
-	if c.rest = c.rest[n:]; len(c.rest) == 0 {
-		c.rest = nil
-	}
+	c.keep(c.rest[n:])
 	if len(list) > 0 {
 		s.expect(list, 1)
 		s.shard.put(item{kind: itemDirect, member: &s.everyone, batches: list,
 			done: func(uint64) { s.expect(list, -1) }})
 	}
 	return true
+}
+
+// keep holds on to the first of what was read and not sent, within the bound of the
+// queue for all of a session; the others are read again. No memory of the page is held.
+func (c *catchUp) keep(rest []kept) {
+	n, _ := fitting(rest, len(rest), c.m.session.hub.options.Backpressure.MaxBytes/catchUpsPerSession)
+	c.rest = append([]kept(nil), rest[:n]...)
 }
 
 // fitting returns how many of the frames, from the first on, fit, and their bytes.

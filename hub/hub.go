@@ -35,8 +35,9 @@ type Hub struct {
 	trace      *Trace
 	most       atomic.Int64 // sessions
 	keepFrames atomic.Int64 // written frames each session may keep
-	held       atomic.Int64 // bytes of the batches that sessions hold
-	tight      atomic.Bool  // they are too many
+	held       atomic.Int64 // memory of what sessions hold
+	tight      atomic.Int32 // how little sessions may keep for that, 0 = all, see setKeep
+	savedAt    int64        // when all sessions were made to hold less, by now(); the janitor's
 	refused    atomic.Int64 // when a connection was refused last, by now(); 0 = never
 	roomIDs    atomic.Uint64
 	node       string // first part of session strings
@@ -358,12 +359,19 @@ const joinSize = 16 << 10
 // runBytes is the memory of one run of frames in a session's ring.
 const runBytes = 24
 
+// leastKept is how many frames each session may keep for resume before they are too
+// many all the same; then it is half of that, and so on down to none.
+const (
+	leastKept = 16
+	tightest  = 6
+)
+
 // setKeep shares half of the memory for sessions among n of them: the rings'
 // own slots must not outgrow it, however short the runs are.
 func (h *Hub) setKeep(n int64) {
-	most := int64(h.options.Session.TotalBytes) / 2 / runBytes / max(n, 1)
-	if h.tight.Load() {
-		most = 0
+	most := max(int64(h.options.Session.TotalBytes)/2/runBytes/max(n, 1), leastKept)
+	if level := h.tight.Load(); level > 0 {
+		most = leastKept >> (level - 1)
 	}
-	h.keepFrames.Store(min(int64(h.options.Session.MaxFrames), max(most, 16)))
+	h.keepFrames.Store(min(int64(h.options.Session.MaxFrames), most))
 }

@@ -45,6 +45,9 @@ type appending struct {
 	appended chan<- appended
 }
 
+// weight returns the bytes of memory that a frame on its way takes.
+func (a *appending) weight() int { return a.frame.Weight() + itemCost }
+
 // appended is the outcome for a durable publish.
 type appended struct {
 	offset uint64
@@ -55,7 +58,7 @@ type appended struct {
 type logging struct {
 	base    string // of emit ids, another in each process
 	ids     atomic.Uint64
-	bytes   atomic.Int64  // accepted, not in the log
+	bytes   atomic.Int64  // of memory: accepted, not in the log
 	closing chan struct{} // closed by Close
 	heads   chan struct{} // a place for each topic whose head is being asked for
 	running sync.WaitGroup
@@ -218,7 +221,7 @@ func (h *Hub) toLog(r *room, out *outgoing, unkept bool) nova.Result {
 	}
 	t.used = h.options.Clock()
 	t.log.queue = append(t.log.queue, a)
-	h.logging.bytes.Add(int64(f.Size()))
+	h.logging.bytes.Add(int64(a.weight()))
 	h.passBy(r)
 	if !t.log.busy && len(t.log.queue) > 0 {
 		t.log.busy = true

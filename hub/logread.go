@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/ignex/nova/session"
@@ -131,7 +132,10 @@ func (h *Hub) countBehind(name, epoch string, after, head uint64, limit int) (n 
 func (h *Hub) readPage(c *catchUp) bool {
 	r := c.m.room
 	t := r.topic
-	key := pageKey{r, t.epoch, c.next}
+	key := pageKey{r, t.epoch, c.next, pageFrames}
+	if c.each > 0 { // not more than the queue takes
+		key.limit = min(pageFrames, max(4, h.options.Backpressure.MaxBytes/c.each))
+	}
 	source, ref := t.log.epoch, t.ref
 	r.mu.Unlock()
 	p := h.logPage(key, source, ref)
@@ -149,6 +153,10 @@ func (h *Hub) readPage(c *catchUp) bool {
 	c.fails = 0
 	t.log.lost = max(t.log.lost, p.lost)
 	frames := p.frames
+	if len(frames) > 0 {
+		_, bytes := fitting(frames, len(frames), math.MaxInt)
+		c.each = bytes / len(frames)
+	}
 	for len(frames) > 0 && frames[len(frames)-1].Offset > t.head {
 		frames = frames[:len(frames)-1] // its members do not have it yet either
 	}
@@ -175,6 +183,7 @@ type pageKey struct {
 	room  *room
 	epoch string
 	after uint64
+	limit int // most frames
 }
 
 // pageRead is a read that several catch-ups share.
@@ -202,7 +211,7 @@ func (h *Hub) logPage(key pageKey, source string, ref uint64) *pageRead {
 	}
 	l.reads[key] = p
 	l.mu.Unlock()
-	p.frames, p.last, p.lost, p.err = h.fetch(key.room, source, ref, key.after, pageFrames)
+	p.frames, p.last, p.lost, p.err = h.fetch(key.room, source, ref, key.after, key.limit)
 	l.mu.Lock()
 	delete(l.reads, key)
 	l.mu.Unlock()

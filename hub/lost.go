@@ -146,6 +146,7 @@ func (h *Hub) NoteRefusal() { h.refused.Store(h.now()) }
 func (h *Hub) expire() {
 	ttl := int64(h.options.Session.TTL)
 	h.marks.expire(h.now())
+	saved := h.save()
 	for {
 		s, since := h.lost.oldest()
 		if s == nil {
@@ -154,20 +155,57 @@ func (h *Hub) expire() {
 		now := h.now()
 		age, refused := now-since, h.refused.Load()
 		old := age >= ttl && (age >= 5*ttl || refused == 0 || now-refused >= min(ttl, int64(30*time.Second)))
-		if !old && int64(h.Len()) <= h.most.Load() && h.SessionBytes() <= int64(h.options.Session.TotalBytes) {
+		if !old && int64(h.Len()) <= h.most.Load() && !h.overSessions() {
 			break
 		}
 		s.expireFrom(since)
 	}
-	tight := h.SessionBytes() > int64(h.options.Session.TotalBytes)
-	if h.tight.Swap(tight) != tight {
+	h.tighten(saved)
+}
+
+// overSessions reports whether sessions hold too much memory.
+func (h *Hub) overSessions() bool { return h.SessionBytes() > int64(h.options.Session.TotalBytes) }
+
+// save has all sessions let go of what they need not hold, when that is too much,
+// once in a second. It reports whether it did.
+func (h *Hub) save() bool {
+	now := h.now()
+	if !h.overSessions() || h.savedAt != 0 && now-h.savedAt < int64(time.Second) {
+		return false
+	}
+	h.savedAt = now
+	keep := int(h.keepFrames.Load())
+	for _, s := range h.sessions() {
+		s.mu.Lock()
+		s.queue.Shrink(keep)
+		s.mu.Unlock()
+	}
+	return true
+}
+
+// tighten says how much sessions may keep from now on. saved: they have already let
+// go of what they might not.
+func (h *Hub) tighten(saved bool) {
+	was := h.tight.Load()
+	level := was
+	switch held, total := h.SessionBytes(), int64(h.options.Session.TotalBytes); {
+	case held > total && (was == 0 || saved):
+		level = min(was+1, tightest)
+	case held < total/8*7:
+		level = max(was-1, 0)
+	}
+	if level == was {
+		return
+	}
+	h.tight.Store(level)
+	if tight := level > 0; tight != (was > 0) {
 		if tight {
 			h.options.Logger.Warn("sessions hold more than Session.TotalBytes; less is kept for those who come back", "bytes", h.SessionBytes())
 		} else {
 			h.options.Logger.Info("sessions hold less than Session.TotalBytes again", "bytes", h.SessionBytes())
 		}
-		h.setKeep(h.metrics.sessions.Load())
 	}
+	h.setKeep(h.metrics.sessions.Load())
 }
 
 // expireFrom ends the session unless it had a socket meanwhile.
@@ -183,8 +221,8 @@ func (s *Session) expireFrom(since int64) {
 	s.hub.metrics.expired.Add(1)
 }
 
-// SessionBytes returns the bytes of the frames that sessions hold. A frame counts
-// at most once per shard.
+// SessionBytes returns the memory of what sessions hold: frames, at most once per
+// shard, with what they cost beside their bytes, and the slots of queues.
 func (h *Hub) SessionBytes() int64 { return h.held.Load() }
 
 // endedStats sums the counts of sessions that ended.

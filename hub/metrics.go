@@ -32,7 +32,7 @@ type Metrics struct {
 	Resumes       uint64 // sessions given back
 	ResumesFailed uint64
 	Replayed      uint64        // numbers given again to clients that came back, holes included
-	SessionBytes  int64         // frames that sessions hold
+	SessionBytes  int64         // memory of what sessions hold, see SessionOptions.TotalBytes
 	Frames        session.Stats // what became of all numbered frames
 	ExpiredFrames uint64        // of Frames.Discarded, those of sessions nobody came back to
 	QueueFrames   Depth         // frames unsent when a session begins to write

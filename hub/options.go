@@ -110,9 +110,11 @@ type SessionOptions struct {
 	TTL       time.Duration
 	MaxFrames int // per session; default 16,384
 	MaxBytes  int // per session; default 1 MiB
-	// TotalBytes bounds the frames and slots of all sessions. A frame counts at most
+	// TotalBytes bounds the memory of the frames and slots of all sessions, each frame
+	// with what it costs beside its bytes (docs/limits.md). A frame counts at most
 	// once per shard, however many sessions hold it. Over it the sessions longest
-	// without a socket end first, then less is kept for the others. Default 256 MiB.
+	// without a socket end first, then less is kept for the others, in the end nothing:
+	// what is not yet written has the bound of Backpressure. Default 256 MiB.
 	TotalBytes int
 	// MaxSessions bounds the sessions with and without a socket; over it those
 	// longest without one end. Default 200,000, or what Hub.DefaultMaxSessions says.
@@ -121,10 +123,13 @@ type SessionOptions struct {
 
 // History bounds what topics keep.
 type History struct {
-	Size       int           // frames per topic; default 64, negative = none
-	Idle       time.Duration // a topic without members and publishes is forgotten; default 10 min
-	TotalBytes int           // over all topics, the longest idle go first; default 256 MiB
-	MaxTopics  int           // likewise; default 100,000
+	Size int           // frames per topic; default 64, negative = none
+	Idle time.Duration // a topic without members and publishes is forgotten; default 10 min
+	// TotalBytes bounds the memory over all topics, each frame with what it costs beside
+	// its bytes (docs/limits.md). The longest idle go first, then the largest give up
+	// the older half of what they keep. Default 256 MiB.
+	TotalBytes int
+	MaxTopics  int // likewise; default 100,000
 }
 
 // Guard is a reaction to int64 values that browsers cannot hold.
@@ -137,7 +142,7 @@ const (
 	GuardOff
 )
 
-// inboxBytes bounds what waits between publishers and the shards.
+// inboxBytes bounds the memory of what waits between publishers and the shards.
 const inboxBytes = 64 << 20
 
 func (o *Options) setDefaults() error {

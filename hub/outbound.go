@@ -122,8 +122,11 @@ func (s *Session) Resume(c *session.Cursor, n int64) bool {
 	return s.queue.Resume(c, uint64(n))
 }
 
-// Full reports whether reading the socket has to wait.
+// Full reports whether reading the socket has to wait. It waits itself while more
+// than one bound of entries is on the way to the shard: joins and leaves are among
+// them.
 func (s *Session) Full(c *session.Cursor) bool {
+	_ = s.shard.waitSpace(s.hub.ctx, true) // its error is the end of the hub
 	s = s.lock()
 	defer s.mu.Unlock()
 	return s.queue.Full(c)

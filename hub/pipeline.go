@@ -143,7 +143,7 @@ func (h *Hub) setback(ctx context.Context, r *room, cause error, since time.Time
 		return true
 	}
 	for _, a := range l.queue { // held to the end
-		h.logging.freed(a.frame.Size())
+		h.logging.freed(a.weight())
 		a.outcome(0, nova.Errorf(nova.Unavailable, "the hub was closed before the log took the event: %w", cause))
 	}
 	if len(l.queue) > 0 {
@@ -184,10 +184,10 @@ func (h *Hub) passBy(r *room) {
 // the log; nil: they have none. The caller holds the room's lock.
 func (h *Hub) handOut(r *room, batch []appending, entries []topiclog.Entry) {
 	t := r.topic
-	before, bytes := t.bytes, 0
+	before, bytes := t.weight, 0
 	for i := range batch {
 		a := &batch[i]
-		bytes += a.frame.Size()
+		bytes += a.weight()
 		f := a.frame
 		if entries != nil {
 			h.place(r, entries[i].Epoch, entries[i].Offset)
@@ -203,7 +203,7 @@ func (h *Hub) handOut(r *room, batch []appending, entries []topiclog.Entry) {
 	if t.log.queue = t.log.queue[n:]; len(t.log.queue) == 0 {
 		t.log.queue = nil
 	}
-	h.metrics.historyBytes.Add(int64(t.bytes - before))
+	h.metrics.historyBytes.Add(int64(t.weight - before))
 	h.logging.freed(bytes)
 	h.checkTotals()
 }
@@ -232,7 +232,7 @@ func (h *Hub) changeEpoch(r *room, head uint64, whole bool) {
 		t.epoch = newEpoch() // of nothing
 	}
 	t.ref = topicRef(t.epoch, r.name)
-	t.ring, t.first, t.count, t.latest, t.whole, t.bytes = nil, 0, 0, nil, nil, 0
+	t.ring, t.first, t.count, t.latest, t.whole, t.bytes, t.weight = nil, 0, 0, nil, nil, 0, 0
 	t.head, t.lost, t.evicted = head, head, head
 	f := subscribedFrame(t, r.name, 0, head, whole, 0)
 	for i := range r.shards {
@@ -259,7 +259,7 @@ func (h *Hub) load(ctx context.Context, r *room) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t, l := r.topic, r.topic.log
-	before := t.bytes
+	before := t.weight
 	same := epoch == l.epoch && head >= t.head && !l.degraded
 	if l.asked && l.epoch == "" && t.head == 0 && len(l.queue) > 0 && !l.degraded {
 		// It was empty: what it has now is the queue's, taken by attempts that seemed to
@@ -275,7 +275,7 @@ func (h *Hub) load(ctx context.Context, r *room) error {
 	if !same {
 		h.changeEpoch(r, head, false)
 	}
-	h.metrics.historyBytes.Add(int64(t.bytes - before))
+	h.metrics.historyBytes.Add(int64(t.weight - before))
 	h.wakeWaiting(l)
 	return nil
 }

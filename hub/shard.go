@@ -10,37 +10,14 @@ import (
 	"github.com/ignex/nova/session"
 )
 
-type itemKind uint8
-
-const (
-	itemPublish itemKind = iota // to all of a room
-	itemDirect                  // to one session
-	itemJoin                    // into a room, after batches
-	itemLeave
-	itemLeft     // leave, and what is queued of the room is written all the same
-	itemWithdraw // leave, and what is queued of the room is not written any more
-	itemFlush    // control frames wait
-	itemBarrier  // done is called when everything before has been handed on
-	itemTell     // a frame of the protocol to those members who know positions
-)
-
-// item is one entry of a shard's inbox.
-type item struct {
-	kind    itemKind
-	room    *room
-	member  *membership // of direct, join, leave
-	except  string
-	frame   session.Frame    // of publish, and of direct without batches
-	batches []*session.Batch // of direct and join: what the session gets
-	done    func(n uint64)   // of direct: called with the last number given; of flush: queues what waits
-}
-
 // The bounds of one turn of the loop.
 const (
 	batchBytes  = 256 << 10 // a receiver that keeps one frame keeps its batch alive
 	writesATurn = 256
 	manySockets = 8
-	smallTarget = 256 // receivers up to which a target goes first
+	smallTarget = 256  // receivers up to which a target goes first
+	spareItems  = 4096 // entries whose memory is used again
+	idleItems   = 256  // likewise, while nothing comes
 )
 
 // shard serves a share of the sessions with one goroutine, which alone moves
@@ -53,7 +30,7 @@ type shard struct {
 
 	mu      sync.Mutex
 	pending []item
-	bytes   atomic.Int64  // of frames pending; changes under mu
+	bytes   atomic.Int64  // of memory pending; changes under mu
 	space   chan struct{} // closed when bytes shrink; nil = nobody waits
 	stopped bool
 	since   time.Time     // of the oldest entry pending
@@ -81,7 +58,7 @@ func (sh *shard) put(it item) {
 		sh.since = time.Now()
 	}
 	sh.pending = append(sh.pending, it)
-	sh.bytes.Add(int64(it.frame.Size()))
+	sh.bytes.Add(int64(it.weight()))
 	sh.mu.Unlock()
 	if wake {
 		sh.signal()
@@ -148,6 +125,9 @@ func (sh *shard) run() {
 			if stopped {
 				return
 			}
+			if cap(sh.spare) > idleItems {
+				sh.spare = nil
+			}
 			sh.busy.idle(func() { <-sh.wake })
 			continue
 		}
@@ -179,9 +159,12 @@ func (sh *shard) take() (items []item, since time.Time, stopped bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if items = sh.pending; len(items) == 0 {
+		if cap(items) > idleItems {
+			sh.pending = nil
+		}
 		return nil, time.Time{}, sh.stopped
 	}
-	if cap(sh.spare) > 4096 && cap(sh.spare) > 8*len(items) {
+	if cap(sh.spare) > spareItems && cap(sh.spare) > 8*len(items) {
 		sh.spare = nil // one burst must not hold memory for ever
 	}
 	sh.taken.Store(true)
@@ -237,20 +220,6 @@ func (sh *shard) distribute(items []item) {
 		}
 		i += n
 	}
-}
-
-// alike returns how many items from the first on go to the same receivers.
-func alike(items []item) int {
-	first, n, bytes := &items[0], 1, items[0].frame.Size()
-	for n < len(items) && n < session.MaxBatch {
-		it := &items[n]
-		bytes += it.frame.Size()
-		if it.kind != itemPublish || it.room != first.room || it.except != first.except || bytes > batchBytes {
-			break
-		}
-		n++
-	}
-	return n
 }
 
 // publish queues frames that go to the same receivers. alone says that the loop

@@ -94,14 +94,14 @@ func (w *simWorld) checkHeld() {
 	seen, sum := map[*session.Batch]bool{}, 0
 	for _, s := range append(w.hub.SimParting(), w.hub.SimSessions()...) {
 		s.SimLook(func(q *session.Queue) {
-			w.peeker.At(q).Runs(func(r sim.Run) {
+			p := w.peeker.At(q)
+			sum += p.State().SlotBytes
+			p.Runs(func(r sim.Run) {
 				if r.Batch == nil || seen[r.Batch] {
 					return
 				}
 				seen[r.Batch] = true
-				for i := range r.Batch.Len() {
-					sum += r.Batch.Frame(i).Size()
-				}
+				sum += r.Batch.Weight()
 			})
 		})
 	}

@@ -193,16 +193,18 @@ func (h *Hub) simHistory() error {
 	sum := 0
 	for _, r := range h.topics.all() {
 		t, bytes := r.topic, 0
+		weight := slotCost * cap(t.ring)
 		for i := range t.count {
-			bytes += t.ring[(t.first+i)%len(t.ring)].Size()
+			f := t.at(i)
+			bytes, weight = bytes+f.Size(), weight+f.Weight()
 		}
-		for _, f := range t.latest {
-			bytes += f.Size()
+		for key, f := range t.latest {
+			bytes, weight = bytes+f.Size(), weight+f.Weight()+len(key)+keyCost
 		}
-		if bytes != t.bytes || t.count > t.rule.Size || len(t.latest) > maxLatest {
+		if bytes != t.bytes || weight != t.weight || t.count > t.rule.Size || len(t.latest) > maxLatest {
 			return fmt.Errorf("%s: %d bytes, counted %d, in %d frames and %d keys", r.name, t.bytes, bytes, t.count, len(t.latest))
 		}
-		sum += bytes
+		sum += weight
 	}
 	if got := h.metrics.historyBytes.Load(); got != int64(sum) {
 		return fmt.Errorf("histories have %d bytes, counted %d", got, sum)
@@ -241,3 +243,14 @@ func (h *Hub) SimParting() []*Session {
 	_, list := h.ended.get()
 	return list
 }
+
+// SimInbox returns the bytes on the way to the shards.
+func (h *Hub) SimInbox() (n int64) {
+	for _, sh := range h.shards {
+		n += sh.bytes.Load()
+	}
+	return n
+}
+
+// SimInboxBound sets their bound, before anything is on the way.
+func (h *Hub) SimInboxBound(n int) { h.inboxBytes = n }

@@ -76,7 +76,7 @@ var simMutations = []sim.Mutation{
 		{"		if f := t.at(i); f.Offset > n && (f.except == \"\" || f.except != client) {", "		if f := t.at(i); f.Offset > n {"},
 	}},
 	{Name: "sessions without a socket are never too many", File: "hub/lost.go", Edits: [][2]string{
-		{"		if !old && int64(h.Len()) <= h.most.Load() && h.SessionBytes() <= int64(h.options.Session.TotalBytes) {", "		if !old {"},
+		{"		if !old && int64(h.Len()) <= h.most.Load() && !h.overSessions() {", "		if !old {"},
 	}},
 	{Name: "an append is tried again as another frame", File: "hub/pipeline.go", Edits: [][2]string{
 		{"ID: a.id, Except", "ID: rand.Text(), Except"}, {"	\"context\"\n", "	\"context\"\n	\"crypto/rand\"\n"},

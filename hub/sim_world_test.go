@@ -154,8 +154,8 @@ func newSimWorld(p sim.Program, schema *nova.Schema) *simWorld {
 	}
 	if !w.calm && r.IntN(3) == 0 { // budgets that are reached
 		w.limits.MaxTopicsPerClient = 1 + r.IntN(3)
-		w.limits.Session.TotalBytes, w.limits.Session.MaxSessions = 500+r.IntN(4000), 1+r.IntN(4)
-		w.limits.History.TotalBytes, w.limits.History.MaxTopics = 500+r.IntN(2000), 1+r.IntN(3)
+		w.limits.Session.TotalBytes, w.limits.Session.MaxSessions = 2000+r.IntN(16_000), 1+r.IntN(4)
+		w.limits.History.TotalBytes, w.limits.History.MaxTopics = 2000+r.IntN(8000), 1+r.IntN(3)
 	}
 	if r.IntN(2) == 0 {
 		w.topicLog = newSimTopicLog(w)

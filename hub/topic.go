@@ -32,7 +32,8 @@ type topic struct {
 	ring   []kept // circular, at most rule.Size
 	first  int
 	count  int
-	bytes  int
+	bytes  int // of all frames kept
+	weight int // their memory: counts in the total
 	latest map[string]kept
 	whole  []*session.Batch // everything kept, for joins; nil = to be made
 
@@ -40,6 +41,13 @@ type topic struct {
 	joining int    // sessions that catch up and are no members yet
 	log     *logged
 }
+
+// What a frame of the history costs in memory besides Frame.Weight, on a 64-bit
+// machine.
+const (
+	slotCost = 104 // a place in the ring
+	keyCost  = 352 // a place in latest, besides the bytes of its key: maps grow by doubling
+)
 
 // kept is a frame of the history with the client that must never get it.
 type kept struct {
@@ -73,9 +81,9 @@ func topicRef(epoch, name string) uint64 {
 }
 
 // record gives the frame an offset and keeps it. It returns by how many bytes
-// the history grew.
+// the memory of the history grew.
 func (t *topic) record(f *session.Frame, except, key string, now time.Time) int {
-	before := t.bytes
+	before := t.weight
 	t.expire(now)
 	t.head++
 	f.Ref, f.Offset = t.ref, t.head
@@ -84,27 +92,39 @@ func (t *topic) record(f *session.Frame, except, key string, now time.Time) int 
 		k.at = now.Sub(t.began)
 	}
 	if f.Event.Retain == wire.RetainLatest && key != "" {
-		t.whole = nil
-		t.bytes += f.Size()
 		t.recordLatest(k, key)
 	} else {
 		t.push(k)
 	}
-	return t.bytes - before
+	return t.weight - before
+}
+
+// sum adds a frame to the sums, or with −1 takes it out.
+func (t *topic) sum(k *kept, sign int) {
+	t.whole = nil
+	t.bytes += sign * k.Size()
+	t.weight += sign * k.Weight()
+}
+
+// sumLatest is sum for a frame in latest.
+func (t *topic) sumLatest(k *kept, key string, sign int) {
+	t.sum(k, sign)
+	t.weight += sign * (len(key) + keyCost)
 }
 
 // push adds a frame to the ring; over its size the oldest goes.
 func (t *topic) push(k kept) {
-	t.whole = nil
-	t.bytes += k.Size()
+	t.sum(&k, 1)
 	if t.count == t.rule.Size {
 		t.pop()
 	}
 	if t.count == len(t.ring) { // it has never been full
+		slots := cap(t.ring)
 		if t.first > 0 {
 			t.ring, t.first = slices.Concat(t.ring[t.first:], t.ring[:t.first]), 0
 		}
 		t.ring = append(t.ring, k)
+		t.weight += slotCost * (cap(t.ring) - slots)
 	} else {
 		t.ring[(t.first+t.count)%len(t.ring)] = k
 	}
@@ -114,12 +134,11 @@ func (t *topic) push(k kept) {
 // pop gives up the oldest frame of the ring.
 func (t *topic) pop() {
 	old := &t.ring[t.first]
-	t.bytes -= old.Size()
+	t.sum(old, -1)
 	t.lose(old.Offset)
 	*old = kept{}
 	t.first = (t.first + 1) % len(t.ring)
 	t.count--
-	t.whole = nil
 }
 
 func (t *topic) lose(offset uint64) {
@@ -135,19 +154,21 @@ func (t *topic) expire(now time.Time) int {
 	if t.rule.TTL == 0 {
 		return 0
 	}
-	before, limit := t.bytes, now.Sub(t.began)-t.rule.TTL
+	before, limit := t.weight, now.Sub(t.began)-t.rule.TTL
 	for t.count > 0 && t.at(0).at <= limit {
 		t.pop()
 	}
 	for key, old := range t.latest {
 		if old.at <= limit {
-			t.bytes -= old.Size()
+			t.sumLatest(&old, key, -1)
 			t.lose(old.Offset)
-			t.whole = nil
 			delete(t.latest, key)
 		}
 	}
-	return t.bytes - before
+	if len(t.latest) == 0 {
+		t.latest = nil // a map keeps its memory
+	}
+	return t.weight - before
 }
 
 // page returns the offsets' next frames behind n, at most limit, each with the
@@ -174,23 +195,25 @@ func (t *topic) page(n uint64, limit int) []kept {
 }
 
 func (t *topic) recordLatest(f kept, key string) {
+	t.sumLatest(&f, key, 1)
 	if t.latest == nil {
 		t.latest = map[string]kept{}
 	}
+	gone := key
 	old, ok := t.latest[key]
 	if !ok && len(t.latest) >= maxLatest {
-		key2, oldest := "", uint64(1<<63)
+		oldest := uint64(1 << 63)
 		for k, v := range t.latest {
 			if v.Offset < oldest {
-				key2, oldest = k, v.Offset
+				gone, oldest = k, v.Offset
 			}
 		}
-		old, ok = t.latest[key2], true
+		old, ok = t.latest[gone], true
 		t.evicted = max(t.evicted, old.Offset)
-		delete(t.latest, key2)
+		delete(t.latest, gone)
 	}
 	if ok {
-		t.bytes -= old.Size()
+		t.sumLatest(&old, gone, -1)
 		t.lost = max(t.lost, old.Offset)
 	}
 	t.latest[key] = f
@@ -242,68 +265,4 @@ func batches(frames []session.Frame) []*session.Batch {
 		list = append(list, session.NewBatch(part))
 	}
 	return list
-}
-
-// forget gives up topics without members that nobody published to for a while,
-// and over the totals those that were idle longest.
-func (h *Hub) forget() {
-	type idle struct {
-		room *room
-		used time.Time
-	}
-	var list []idle
-	for _, r := range h.topics.all() {
-		r.mu.Lock()
-		if r.members == 0 && r.topic.unused() && !r.gone {
-			list = append(list, idle{r, r.topic.used})
-		}
-		r.mu.Unlock()
-	}
-	sort.Slice(list, func(i, j int) bool { // the older topic first of two that were left together
-		if list[i].used.Equal(list[j].used) {
-			return list[i].room.id < list[j].room.id
-		}
-		return list[i].used.Before(list[j].used)
-	})
-	now := h.options.Clock()
-	for _, it := range list {
-		old := now.Sub(it.used) >= h.options.History.Idle
-		if !old && !h.overTotals() {
-			return
-		}
-		r := it.room
-		r.mu.Lock()
-		if r.members == 0 && r.topic.unused() && !r.gone && r.topic.used.Equal(it.used) {
-			h.dropTopic(r)
-		}
-		r.mu.Unlock()
-	}
-}
-
-func (h *Hub) overTotals() bool {
-	return h.topics.len() > h.options.History.MaxTopics ||
-		h.metrics.historyBytes.Load() > int64(h.options.History.TotalBytes)
-}
-
-// dropTopic forgets a topic. The caller holds r.mu.
-func (h *Hub) dropTopic(r *room) {
-	if l := r.topic.log; l != nil && l.degraded {
-		h.logging.newGeneration() // nobody else knows that frames are missing
-	}
-	h.metrics.historyBytes.Add(-int64(r.topic.bytes))
-	h.topics.drop(r)
-}
-
-// checkTotals wakes the janitor when a total is exceeded.
-func (h *Hub) checkTotals() {
-	if h.overTotals() {
-		h.wakeJanitor()
-	}
-}
-
-func (h *Hub) wakeJanitor() {
-	select {
-	case h.full <- struct{}{}:
-	default:
-	}
 }

@@ -189,7 +189,7 @@ var help = map[string]string{
 	"nova_replayed_total":           "Numbers given again to clients that came back.",
 	"nova_sessions":                 "Sessions, with and without a socket.",
 	"nova_sessions_expired_total":   "Sessions that nobody came back to.",
-	"nova_session_bytes":            "Bytes of the frames that sessions hold.",
+	"nova_session_bytes":            "Memory of what sessions hold: frames, each once, and the slots of queues.",
 	"nova_disconnected_slow_total":  "Sessions ended because what must arrive did not fit into their queue.",
 	"nova_rejected_joins_total":     "Joins of topics and groups that were refused.",
 	"nova_connections":              "Connections open now.",
@@ -200,6 +200,6 @@ var help = map[string]string{
 	"nova_topics":                   "Topics with members or history.",
 	"nova_groups":                   "Groups with members.",
 	"nova_user_groups":              "Groups of users.",
-	"nova_history_bytes":            "Bytes of the frames that topics keep in memory.",
+	"nova_history_bytes":            "Memory of the frames that topics keep.",
 	"nova_uptime_seconds":           "Time since the server was made.",
 }

@@ -66,7 +66,7 @@ func (q *Queue) detach(c *Cursor) {
 		}
 	}
 	for i := range order {
-		c.bytes -= len(c.order[i].data)
+		c.bytes -= c.order[i].cost()
 	}
 	c.ahead = append(list, c.ahead[ahead:]...)
 	c.order = shift(c.order, order)
@@ -149,7 +149,7 @@ func (c *Cursor) Forget() {
 	c.bytes = 0
 	for i := range c.order {
 		c.order[i].at = 0
-		c.bytes += len(c.order[i].data)
+		c.bytes += c.order[i].cost()
 	}
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"crypto/sha256"
 	"sync/atomic"
 
 	"github.com/ignex/nova/wire"
@@ -16,25 +17,37 @@ type Batch struct {
 	longest int      // of the frames laid
 	refs    atomic.Int32
 	keys    atomic.Pointer[[]string] // of frames of class latest, once somebody asked
+	weight  int                      // see Weight
 }
 
 // MaxBatch is the most frames of one batch: a receiver that keeps one frame of a
 // batch keeps all of it alive.
 const MaxBatch = 256
 
+// What frames cost in memory beside their bytes, on a 64-bit machine.
+const (
+	longKey   = 64           // the most bytes of a key that are kept
+	batchCost = 112          // a Batch
+	frameCost = 112          // a Frame in it, and what the allocator rounds up
+	packCost  = 64           // what goes with a compressed payload
+	keyCost   = 32 + longKey // what goes with a frame of class latest
+)
+
 // NewBatch makes a batch of at most MaxBatch frames. It takes the slice over.
 // Frames of the protocol itself, those without an event, are never dropped and
 // stand outside the bounds of data when they have a batch of their own.
 func NewBatch(frames []Frame) *Batch {
 	b := &Batch{frames: frames, own: true}
-	sum := 0
+	sum, weight := 0, batchCost
 	for i := range frames {
 		f := &frames[i]
 		sum += len(f.data)
 		f.sum = sum
+		weight += f.Weight()
 		b.classes |= 1 << f.class()
 		b.own = b.own && f.Event == nil
 	}
+	b.weight = weight
 	return b
 }
 
@@ -84,8 +97,11 @@ func (f *Frame) class() wire.Delivery {
 	return f.Event.Delivery
 }
 
-// Hold counts a user of the batch. Its bytes count in total while it has any,
-// however many: the first Hold adds them, the last Release takes them away. A nil
+// Weight returns the bytes of memory that the batch takes.
+func (b *Batch) Weight() int { return b.weight }
+
+// Hold counts a user of the batch. Its weight counts in total while it has any,
+// however many: the first Hold adds it, the last Release takes it away. A nil
 // total counts nothing.
 func (b *Batch) Hold(total *atomic.Int64) { b.hold(total, 1) }
 
@@ -98,9 +114,9 @@ func (b *Batch) hold(total *atomic.Int64, users int32) {
 	}
 	switch now := b.refs.Add(users); {
 	case now == users && users > 0:
-		total.Add(int64(b.bytes(0, len(b.frames))))
+		total.Add(int64(b.weight))
 	case now == 0:
-		total.Add(-int64(b.bytes(0, len(b.frames))))
+		total.Add(-int64(b.weight))
 	}
 }
 
@@ -111,13 +127,25 @@ func (b *Batch) key(i int, key func(*Frame) string) string {
 		made := make([]string, len(b.frames))
 		for k := range b.frames {
 			if f := &b.frames[k]; f.class() == wire.DeliverLatest && key != nil {
-				made[k] = key(f)
+				made[k] = shortKey(key(f))
 			}
 		}
 		list = &made
 		b.keys.Store(list) // of two that made one at a time, either will do
 	}
 	return (*list)[i]
+}
+
+// shortKey returns a key that stands for a longer one, whose memory is not counted,
+// and is no other.
+func shortKey(key string) string {
+	if len(key) <= longKey {
+		return key
+	}
+	var b [longKey + 1]byte
+	sum := sha256.Sum256([]byte(key))
+	copy(b[:], sum[:])
+	return string(b[:])
 }
 
 // bytes returns the bytes of n frames from first on.

@@ -28,6 +28,12 @@ type control struct {
 	kind Kind
 }
 
+// controlCost is the memory of a control frame besides its bytes, at most.
+const controlCost = 112
+
+// cost returns what the frame counts in the bound of its list.
+func (m *control) cost() int { return len(m.data) + controlCost }
+
 // piece says which list the thing under way comes from.
 type piece uint8
 
@@ -89,7 +95,7 @@ type Cursor struct {
 	closed  bool // the close frame was written
 	ahead   []control
 	order   []control
-	bytes   int      // of order
+	bytes   int      // cost of order
 	rewind  uint64   // where the promised replay starts, 0 = none
 	waiting []uint64 // resumes behind a replay
 }
@@ -158,14 +164,14 @@ func (q *Queue) InOrder(c *Cursor, kind Kind, message []byte) {
 		}
 		for i := taken; i < len(c.order); i++ {
 			if c.order[i].kind == kind {
-				c.bytes -= len(c.order[i].data)
+				c.bytes -= c.order[i].cost()
 				c.order = slices.Delete(c.order, i, i+1)
 				break
 			}
 		}
 	}
 	c.order = append(c.order, control{data: message, at: q.next, kind: kind})
-	c.bytes += len(message)
+	c.bytes += len(message) + controlCost
 }
 
 // Answer is InOrder for what has no bound of its own. false: there is no room for it.

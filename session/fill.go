@@ -268,7 +268,7 @@ func (q *Queue) passAll(p *place, b *Batch, n, bytes int) {
 // commit moves the cursor to p.
 func (q *Queue) commit(c *Cursor, p place) {
 	for i := range p.order {
-		c.bytes -= len(c.order[i].data)
+		c.bytes -= c.order[i].cost()
 	}
 	c.ahead, c.order = shift(c.ahead, int(p.ahead)), shift(c.order, int(p.order))
 	went := p

@@ -37,6 +37,20 @@ func NewFrame(event *wire.Event, frame []byte) Frame {
 // Size returns the bytes that the frame counts for in bounds.
 func (f *Frame) Size() int { return len(f.data) }
 
+// Weight returns the bytes of memory that the frame takes as part of a batch: its
+// own, those of its compressed payload, made or not, which is never longer than the
+// plain one, and what goes with either.
+func (f *Frame) Weight() int {
+	n := len(f.data) + frameCost
+	if f.packed != nil {
+		n += len(f.payload()) + packCost
+	}
+	if f.class() == wire.DeliverLatest {
+		n += keyCost
+	}
+	return n
+}
+
 // Wire returns the frame as published: flags and number 0, no trailer. The
 // caller must not change it.
 func (f *Frame) Wire() []byte { return f.data[f.head:] }

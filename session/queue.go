@@ -38,8 +38,8 @@ type Limits struct {
 	// Key returns what tells the values of a frame of class latest apart, its event
 	// included; "" = it has no key and is like class drop. nil: none has.
 	Key func(f *Frame) string
-	// Held counts the bytes of all batches that queues hold, each once. nil: not
-	// counted.
+	// Held counts the memory of all that queues hold: the weight of each batch once,
+	// and their own slots. nil: not counted, and batches are not repacked.
 	Held *atomic.Int64
 }
 
@@ -169,6 +169,13 @@ func (q *Queue) Stats() Stats {
 // SetKeep lowers the number of written frames kept, when many sessions share
 // the memory. It takes effect with the next write.
 func (q *Queue) SetKeep(frames int) { q.keepFrames = min(frames, q.limits.KeepFrames) }
+
+// Shrink is SetKeep that takes effect at once, and Repack.
+func (q *Queue) Shrink(frames int) {
+	q.SetKeep(frames)
+	q.trim()
+	q.Repack()
+}
 
 // Append numbers and queues count frames of a batch from first on, then sees to
 // the bounds. It returns how many frames were given up for them, of this or older

@@ -7,6 +7,7 @@ import "github.com/ignex/nova/wire"
 // without a class if the policy says so. If must frames are left that do not
 // fit, the queue breaks.
 func (q *Queue) relieve(count int) (dropped int) {
+	before := q.stats.Superseded + q.stats.Dropped
 	dropped = q.Conflate()
 	if q.over() {
 		dropped += q.dropVictims()
@@ -16,6 +17,9 @@ func (q *Queue) relieve(count int) (dropped int) {
 	}
 	if q.over() {
 		dropped += q.Break()
+	}
+	if each := uint64(max(q.limits.UnsentFrames, 1)); (q.stats.Superseded+q.stats.Dropped)/each != before/each {
+		q.Repack()
 	}
 	return dropped
 }

@@ -1,6 +1,9 @@
 package session
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // Reason says why a number has no frame any more; the values travel in nova.gap.
 type Reason uint32
@@ -39,7 +42,7 @@ type ring struct {
 	n    int
 	head int
 	buf  []run
-	held *atomic.Int64 // bytes of the batches in use, nil = not counted
+	held *atomic.Int64 // weight of the batches in use, and bytes of buf; nil = not counted
 }
 
 func (q *ring) at(i int) *run {
@@ -84,7 +87,20 @@ func (q *ring) empty() {
 			b.hold(q.held, -1)
 		}
 	}
+	q.reset()
+}
+
+// reset forgets an empty ring's buffer.
+func (q *ring) reset() {
+	q.grown(-len(q.buf))
 	*q = ring{held: q.held}
+}
+
+// grown counts slots of buf.
+func (q *ring) grown(slots int) {
+	if q.held != nil && slots != 0 {
+		q.held.Add(int64(slots) * int64(unsafe.Sizeof(run{})))
+	}
 }
 
 // insert puts r before run i.
@@ -109,7 +125,7 @@ func (q *ring) popFront() {
 		b.hold(q.held, -1)
 	}
 	if q.n == 1 {
-		*q = ring{held: q.held}
+		q.reset()
 		return
 	}
 	*q.at(0) = run{}
@@ -133,6 +149,7 @@ func (q *ring) cutFront(n uint32) {
 }
 
 func (q *ring) resize(size int) {
+	q.grown(size - len(q.buf))
 	buf := make([]run, size)
 	for i := range q.n - 1 {
 		buf[i] = *q.at(i)

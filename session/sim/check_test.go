@@ -19,14 +19,14 @@ func (w *world) checkHeld() {
 	seen := map[*session.Batch]bool{}
 	sum := 0
 	for _, s := range w.sessions {
-		w.peeker.At(&s.q).Runs(func(r sim.Run) {
+		p := w.peeker.At(&s.q)
+		sum += p.State().SlotBytes
+		p.Runs(func(r sim.Run) {
 			if r.Batch == nil || seen[r.Batch] {
 				return
 			}
 			seen[r.Batch] = true
-			for i := range r.Batch.Len() {
-				sum += r.Batch.Frame(i).Size()
-			}
+			sum += r.Batch.Weight()
 		})
 	}
 	if int64(sum) != w.held.Load() {

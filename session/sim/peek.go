@@ -21,6 +21,7 @@ type State struct {
 	OwnFrames, OwnBytes, KeptBytes, KeepMax int
 	Broken, Admitted                        bool
 	Runs                                    int
+	SlotBytes                               int // of memory that the ring has for runs
 }
 
 // Run is a piece of a ring: Batch nil is a hole, whose reason First is.
@@ -76,6 +77,11 @@ func field(t reflect.Type, name string) reflect.StructField {
 // At looks at one queue.
 func (p Peeker) At(q *session.Queue) Peek { return Peek{q, p.l} }
 
+type slice struct {
+	data   unsafe.Pointer
+	len, _ int
+}
+
 func read[T any](p unsafe.Pointer, off uintptr) T { return *(*T)(unsafe.Add(p, off)) }
 
 // State reads the numbers.
@@ -88,7 +94,7 @@ func (p Peek) State() State {
 		OwnFrames: read[int](b, at["ownFrames"]), OwnBytes: read[int](b, at["ownBytes"]),
 		KeptBytes: read[int](b, at["keptBytes"]), KeepMax: read[int](b, at["keepFrames"]),
 		Broken: read[bool](b, at["broken"]), Admitted: read[bool](b, at["admitted"]),
-		Runs: read[int](b, p.l.n),
+		Runs: read[int](b, p.l.n), SlotBytes: read[slice](b, p.l.buf).len * int(p.l.runSize),
 	}
 }
 
@@ -102,10 +108,6 @@ func (p Peeker) Cursor(c *session.Cursor) (next, rewind uint64) {
 // Runs calls fn for each run of the ring, from the oldest on.
 func (p Peek) Runs(fn func(Run)) {
 	b := unsafe.Pointer(p.q)
-	type slice struct {
-		data   unsafe.Pointer
-		len, _ int
-	}
 	buf := read[slice](b, p.l.buf)
 	head, n := read[int](b, p.l.head), read[int](b, p.l.n)
 	for i := range n {
