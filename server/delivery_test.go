@@ -93,16 +93,24 @@ func TestStalledReaderHarmsNobody(t *testing.T) {
 					t.Fatal(err)
 				}
 				if n%500 == 0 { // the healthy client keeps up and gets every one
+					began := time.Now()
 					for k := n - 499; k <= n; k++ {
 						if v := healthy.trade(); v.Ts != int64(k) {
 							t.Fatalf("healthy client: trade %d, want %d", v.Ts, k)
 						}
+					}
+					healthy.sync()
+					if d := time.Since(began); d > 15*time.Second { // the heartbeat of a client
+						t.Fatalf("its pong came after %v", d)
 					}
 				}
 			}
 			healthy.sync()
 			if policy == session.Disconnect {
 				eventually(t, "the slow client is given up", func() bool { return r.srv.Metrics().Hub.SlowClosed == 1 })
+				if code, reason := stalled.ended(); code != 1013 || reason != "slow consumer" {
+					t.Errorf("closed %d %q", code, reason)
+				}
 				return
 			}
 			checkStalled(t, stalled, policy, frames)

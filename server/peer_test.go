@@ -38,9 +38,12 @@ func newRig(t testing.TB, ho hub.Options, so server.Options) *rig {
 	mux := http.NewServeMux()
 	mux.Handle("/ws", r.srv)
 	mux.Handle("/", r.srv.Routes())
-	r.web = httptest.NewServer(mux)
+	r.serve(mux)
 	return r
 }
+
+// serve has a quiet rig listen.
+func (r *rig) serve(handler http.Handler) { r.web = httptest.NewServer(handler) }
 
 // newQuietRig is one without a listener, for peers at a pipe.
 func newQuietRig(t testing.TB, ho hub.Options, so server.Options) *rig {
