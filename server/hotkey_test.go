@@ -31,7 +31,7 @@ func (n narrow) Accept() (net.Conn, error) {
 // moved back for ever. A turn of the queue is at most MaxFrames frames, so of twice as
 // many that come in a row at least one has that key. All keys have room.
 func TestHotKeyIsWrittenEveryTurn(t *testing.T) {
-	const frames, keys, bound, hot = 6_000, 60, 200, "hot"
+	const frames, keys, bound, hot = 12_000, 60, 200, "hot"
 	r := newQuietRig(t, hub.Options{Backpressure: hub.Backpressure{MaxFrames: bound, Policy: session.Disconnect}}, server.Options{})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
