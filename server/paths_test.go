@@ -63,12 +63,6 @@ func to(target nova.Target) func(*rig, *rawPeer, *market.Quote) error {
 	}
 }
 
-type chat struct{ *market.Chat }
-
-func (c chat) AppendFrame(dst []byte) ([]byte, error) {
-	return market.ChatEvent.AppendFrame(dst, c.Chat)
-}
-
 // Whatever way an event takes, it has the next number, and what came can be asked for
 // again.
 func TestEveryWayIsNumbered(t *testing.T) {
