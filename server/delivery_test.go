@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ignex/nova"
@@ -192,6 +194,40 @@ func TestHeartbeat(t *testing.T) {
 		t.Errorf("%d pings before the end, want 2", pings)
 	}
 	eventually(t, "the dead connection is gone", func() bool { return r.hub.Len() == 0 })
+}
+
+// When the server itself had no time, everybody seems silent for long: they are asked
+// first, and who answers lives.
+func TestLateSweeperEndsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const beat = 10 * time.Second
+		var late atomic.Bool
+		r := newQuietRig(t, hub.Options{}, server.Options{Heartbeat: beat, Clock: func() time.Time {
+			if late.CompareAndSwap(true, false) {
+				time.Sleep(20 * beat) // the sweeper's own time
+			}
+			return time.Now()
+		}})
+		answers, deaf := r.greet(r.dialPipe()), r.greet(r.dialPipe())
+		for _, p := range []*rawPeer{answers, deaf} {
+			p.net.SetDeadline(time.Time{})
+		}
+		go answers.drain()
+		go func() {
+			for {
+				if _, err := deaf.tryNext(); err != nil {
+					return
+				}
+			}
+		}()
+		late.Store(true)
+		if n := r.openAfter(20*beat + 5*beat); n != 1 {
+			t.Errorf("%d connections, want the one that answers", n)
+		}
+		if n := r.openAfter(5 * beat); n != 1 {
+			t.Errorf("%d connections in the end", n)
+		}
+	})
 }
 
 func TestHandlersOfSlowClientHarmNobody(t *testing.T) {

@@ -198,8 +198,17 @@ func (p *rawPeer) message(frame []byte) {
 
 func (p *rawPeer) write(b []byte) {
 	p.t.Helper()
+	p.patience()
 	if _, err := p.net.Write(b); err != nil {
 		p.t.Fatal(err)
+	}
+}
+
+// patience gives one read or write its time: on a busy machine a whole test may take
+// longer. At a pipe, whose clock may be a test's own, the test says how long.
+func (p *rawPeer) patience() {
+	if p.net.LocalAddr().Network() != "pipe" {
+		p.net.SetDeadline(time.Now().Add(patience))
 	}
 }
 
@@ -207,6 +216,7 @@ func (p *rawPeer) write(b []byte) {
 func (p *rawPeer) tryNext() (message, error) {
 	for len(p.queue) == 0 {
 		buf := make([]byte, 32<<10)
+		p.patience()
 		n, err := p.in.Read(buf)
 		if err != nil {
 			return message{}, err
