@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/ignex/nova/wire"
@@ -112,8 +113,8 @@ func release(frame []byte, buf *[]byte) {
 type PublishOption func(*publishOptions)
 
 type publishOptions struct {
-	result  *Result
-	durable bool
+	result              *Result
+	durable, space, try bool
 }
 
 // Report stores what the publish reached in result.
@@ -129,6 +130,20 @@ func Durable() PublishOption {
 	return func(o *publishOptions) { o.durable = true }
 }
 
+// WaitForSpace makes a publish to one client or one user wait, within ctx, until the
+// event fits into the queue of each of its sessions: for a transfer that has to be whole,
+// at the speed of its receiver. A session without a socket takes nothing out of its
+// queue. Errors carry the code of ctx, or Invalid for other targets.
+func WaitForSpace() PublishOption {
+	return func(o *publishOptions) { o.space = true }
+}
+
+// TryPublish is Publish that waits for nothing: it returns an error with code Exhausted
+// when there is no room for the event at once.
+func (e Event[T]) TryPublish(ctx context.Context, hub Hub, to Target, v *T, options ...PublishOption) error {
+	return e.Publish(ctx, hub, to, v, append(slices.Clip(options), func(o *publishOptions) { o.try = true })...)
+}
+
 // Publish encodes v once and hands it to everyone the target names. A nil hub
 // means the one in ctx, else the default. It returns once the event is accepted.
 // Errors carry a Code: Invalid, Exhausted, FailedPrecondition, or that of ctx.
@@ -138,15 +153,14 @@ func (e Event[T]) Publish(ctx context.Context, hub Hub, to Target, v *T, options
 		return err
 	}
 	var report *Result
-	durable := false
+	p := Publication{Event: e.event, Target: to}
 	if len(options) > 0 {
 		var o publishOptions // on the heap: options are functions
 		for _, option := range options {
 			option(&o)
 		}
-		report, durable = o.result, o.durable
+		report, p.Durable, p.WaitForSpace, p.Try = o.result, o.durable, o.space, o.try
 	}
-	p := Publication{Event: e.event, Target: to, Durable: durable}
 	frame, buf, err := e.borrow(v)
 	if err == nil {
 		p.Frame = frame

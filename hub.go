@@ -36,6 +36,10 @@ type Publication struct {
 	// Durable: return once the logs of the topics have it (nova.Durable).
 	Durable bool
 	API     bool // it came over the HTTP API: traces say so
+	// WaitForSpace: wait until it fits into the queue of its client or of all sessions
+	// of its user, and drops nothing there (nova.WaitForSpace).
+	WaitForSpace bool
+	Try          bool // do not wait for anything, return Exhausted (Event.TryPublish)
 }
 
 // Result tells what a publish reached.

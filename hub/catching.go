@@ -186,6 +186,7 @@ func (s *Session) fed() {
 	if s.hungry && s.belowHalf() {
 		s.hungry = false
 		s.hub.catching.wake(s)
+		s.hub.spacing.wake(s)
 	}
 }
 

@@ -34,7 +34,7 @@ type Session struct {
 	shard  *shard
 	owner  atomic.Pointer[session.Cursor] // of the socket that may act
 	queue  session.Queue
-	hungry bool // a catch-up waits for the queue to be below half
+	hungry bool // a catch-up or a publish waits for the queue to be below half
 
 	caps      Caps              // of the last socket
 	snapshots map[string]uint64 // topic → last number of a snapshot under way

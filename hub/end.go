@@ -72,6 +72,7 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 		s.owner.Store(nil)
 	}
 	s.snapshots, s.left = nil, nil
+	h.spacing.wake(s)
 	if s.parting = s.peer != nil; s.parting {
 		h.ended.part(s)
 	} else {

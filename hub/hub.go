@@ -44,6 +44,7 @@ type Hub struct {
 	rules      []rule
 	anyTopic   rule // of topics that no rule is for
 	catching   catching
+	spacing    spacing
 	logging    logging
 	answers    answers
 	workers    workers
@@ -116,6 +117,7 @@ func New(options Options) (*Hub, error) {
 	h.setKeep(0)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.ctx, h.cancel = nova.WithHub(ctx, h), cancel
+	h.spacing.turn = make(chan struct{}, 1)
 	h.catching.ring, h.logging.base = make(chan struct{}, 1), rand.Text()[:10]
 	h.workers.next = make(chan *Due)
 	h.logging.closing, h.logging.heads = make(chan struct{}), make(chan struct{}, headsAtOnce)

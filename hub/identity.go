@@ -128,7 +128,7 @@ func (s *Session) seedsOf(ctx context.Context, identity *Identity) *Identity {
 	}
 	seeds := &Identity{Topics: identity.Topics}
 	for _, group := range identity.Groups {
-		if s.authorize(ctx, nova.ToGroup, group) == nil && !slices.Contains(seeds.Groups, group) {
+		if s.counted(s.authorize(ctx, nova.ToGroup, group)) == nil && !slices.Contains(seeds.Groups, group) {
 			seeds.Groups = append(seeds.Groups, group)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // PublishFrame implements nova.Hub.
 func (h *Hub) PublishFrame(ctx context.Context, p nova.Publication) (nova.Result, error) {
-	return h.publish(ctx, &p, true)
+	return h.publish(ctx, &p, !p.Try)
 }
 
 // TryPublishFrame is PublishFrame that does not wait for room: it returns an
@@ -22,6 +22,9 @@ func (h *Hub) TryPublishFrame(ctx context.Context, p nova.Publication) (nova.Res
 }
 
 func (h *Hub) publish(ctx context.Context, p *nova.Publication, wait bool) (result nova.Result, err error) {
+	if p.WaitForSpace {
+		return h.publishSpaced(ctx, *p, wait)
+	}
 	state, err := h.checkPublication(p)
 	if err != nil {
 		return nova.Result{}, err

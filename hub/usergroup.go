@@ -29,7 +29,8 @@ func (g *userGroups) len() int {
 	return len(g.groups)
 }
 
-// UserGroup is a handle on a set of users, good also while the set is empty.
+// UserGroup is a handle on a set of users, good also while the set is empty: it holds
+// nothing but the name. Publish to them with nova.UserGroup(name).
 type UserGroup struct {
 	hub  *Hub
 	name string
@@ -72,3 +73,20 @@ func (g UserGroup) Remove(user string) {
 
 // Members returns the users in the group, sorted.
 func (g UserGroup) Members() []string { return g.hub.userGroups.members(g.name) }
+
+// Has reports whether a user is in the group.
+func (g UserGroup) Has(user string) bool {
+	s := &g.hub.userGroups
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.groups[g.name][user]
+	return ok
+}
+
+// Len returns the number of users in the group.
+func (g UserGroup) Len() int {
+	s := &g.hub.userGroups
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.groups[g.name])
+}

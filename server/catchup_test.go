@@ -107,7 +107,9 @@ func TestCatchUpOverALog(t *testing.T) {
 	var reading sync.WaitGroup
 	paced := make(chan struct{}, 2) // it may be behind by three times 250 frames
 	level := make(chan struct{})    // it has read all of them
+	gone := make(chan struct{})     // it has ended, perhaps for a failure
 	reading.Go(func() {
+		defer close(gone)
 		for n := 4; n <= frames; n++ {
 			live.expectRun(n, n)
 			if n%250 == 0 && n < frames {
@@ -124,11 +126,18 @@ func TestCatchUpOverALog(t *testing.T) {
 		}
 		r.publish(nova.Topic("t"), n)
 		if n%250 == 0 {
-			paced <- struct{}{}
+			select {
+			case paced <- struct{}{}:
+			case <-gone:
+				t.FailNow()
+			}
 		}
 	}
 	slow.send(&control.TopicSubscribe{ID: 1, Topic: "t", Epoch: first.Epoch, Offset: 1, Limit: 100_000})
-	<-level
+	select {
+	case <-level:
+	case <-gone:
+	}
 	for n := frames + 1; n <= frames+500; n++ { // fewer than a queue holds
 		r.durable("t", n)
 	}

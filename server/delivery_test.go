@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ignex/nova"
@@ -93,16 +95,24 @@ func TestStalledReaderHarmsNobody(t *testing.T) {
 					t.Fatal(err)
 				}
 				if n%500 == 0 { // the healthy client keeps up and gets every one
+					began := time.Now()
 					for k := n - 499; k <= n; k++ {
 						if v := healthy.trade(); v.Ts != int64(k) {
 							t.Fatalf("healthy client: trade %d, want %d", v.Ts, k)
 						}
+					}
+					healthy.sync()
+					if d := time.Since(began); d > 15*time.Second { // the heartbeat of a client
+						t.Fatalf("its pong came after %v", d)
 					}
 				}
 			}
 			healthy.sync()
 			if policy == session.Disconnect {
 				eventually(t, "the slow client is given up", func() bool { return r.srv.Metrics().Hub.SlowClosed == 1 })
+				if code, reason := stalled.ended(); code != 1013 || reason != "slow consumer" {
+					t.Errorf("closed %d %q", code, reason)
+				}
 				return
 			}
 			checkStalled(t, stalled, policy, frames)
@@ -184,6 +194,40 @@ func TestHeartbeat(t *testing.T) {
 		t.Errorf("%d pings before the end, want 2", pings)
 	}
 	eventually(t, "the dead connection is gone", func() bool { return r.hub.Len() == 0 })
+}
+
+// When the server itself had no time, everybody seems silent for long: they are asked
+// first, and who answers lives.
+func TestLateSweeperEndsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const beat = 10 * time.Second
+		var late atomic.Bool
+		r := newQuietRig(t, hub.Options{}, server.Options{Heartbeat: beat, Clock: func() time.Time {
+			if late.CompareAndSwap(true, false) {
+				time.Sleep(20 * beat) // the sweeper's own time
+			}
+			return time.Now()
+		}})
+		answers, deaf := r.greet(r.dialPipe()), r.greet(r.dialPipe())
+		for _, p := range []*rawPeer{answers, deaf} {
+			p.net.SetDeadline(time.Time{})
+		}
+		go answers.drain()
+		go func() {
+			for {
+				if _, err := deaf.tryNext(); err != nil {
+					return
+				}
+			}
+		}()
+		late.Store(true)
+		if n := r.openAfter(20*beat + 5*beat); n != 1 {
+			t.Errorf("%d connections, want the one that answers", n)
+		}
+		if n := r.openAfter(5 * beat); n != 1 {
+			t.Errorf("%d connections in the end", n)
+		}
+	})
 }
 
 func TestHandlersOfSlowClientHarmNobody(t *testing.T) {
@@ -306,7 +350,7 @@ func TestGroupsAndUsersOfIdentity(t *testing.T) {
 		t.Errorf("the user group reaches %d", got)
 	}
 	p.quote(4)
-	if got := r.srv.Metrics().Hub.RejectedJoins; got != 2 {
-		t.Errorf("%d joins refused, want 2", got)
+	if got := r.srv.Metrics().Hub.RejectedJoins; got != 3 { // of the identity a group and a topic, and the frame
+		t.Errorf("%d joins refused, want 3", got)
 	}
 }

@@ -38,9 +38,12 @@ func newRig(t testing.TB, ho hub.Options, so server.Options) *rig {
 	mux := http.NewServeMux()
 	mux.Handle("/ws", r.srv)
 	mux.Handle("/", r.srv.Routes())
-	r.web = httptest.NewServer(mux)
+	r.serve(mux)
 	return r
 }
+
+// serve has a quiet rig listen.
+func (r *rig) serve(handler http.Handler) { r.web = httptest.NewServer(handler) }
 
 // newQuietRig is one without a listener, for peers at a pipe.
 func newQuietRig(t testing.TB, ho hub.Options, so server.Options) *rig {
@@ -195,8 +198,17 @@ func (p *rawPeer) message(frame []byte) {
 
 func (p *rawPeer) write(b []byte) {
 	p.t.Helper()
+	p.patience()
 	if _, err := p.net.Write(b); err != nil {
 		p.t.Fatal(err)
+	}
+}
+
+// patience gives one read or write its time: on a busy machine a whole test may take
+// longer. At a pipe, whose clock may be a test's own, the test says how long.
+func (p *rawPeer) patience() {
+	if p.net.LocalAddr().Network() != "pipe" {
+		p.net.SetDeadline(time.Now().Add(patience))
 	}
 }
 
@@ -204,6 +216,7 @@ func (p *rawPeer) write(b []byte) {
 func (p *rawPeer) tryNext() (message, error) {
 	for len(p.queue) == 0 {
 		buf := make([]byte, 32<<10)
+		p.patience()
 		n, err := p.in.Read(buf)
 		if err != nil {
 			return message{}, err

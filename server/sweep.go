@@ -58,7 +58,9 @@ func (c *conn) check(now int64, ping []byte) {
 	}
 	silent := now - c.seen.Load()
 	beat := o.Heartbeat.Milliseconds()
-	switch due := silent / beat; {
+	// One step at a time: after a pause of the whole process everybody seems silent for
+	// long, and what they sent meanwhile has yet to be read.
+	switch due := min(silent/beat, int64(c.missed)+1); {
 	case due == 0:
 		c.missed = 0
 	case due >= 3:
