@@ -40,6 +40,7 @@ func TestRandomSchemas(t *testing.T) {
 			}
 		}
 		b.check(t, drawer{rng}, 4)
+		t.Logf("%d schemas agree", done+uint64(len(b.schemas)))
 	}
 }
 
