@@ -15,7 +15,8 @@ import (
 // limiter is what one connection has of the limits; its reader's.
 type limiter struct {
 	own   tokens
-	now   int64   // of what is being read, 0 = the clock is to be looked at
+	now   int64   // when the clock was looked at last
+	late  bool    // time may have passed since
 	user  *shared // nil = none
 	addr  *shared // nil = none
 	name  string  // of user
@@ -31,7 +32,7 @@ func (c *conn) limit(l *limits, id uint32) (over bool, err error) {
 	m := c.limiter(l)
 	lack := m.take(l, ofConn)
 	if c.phase.Load() != admitted {
-		m.now = 0 // the admission may take its time
+		m.late = true // the admission may take its time
 	}
 	if lack == paid || c.greeting(id) {
 		return false, nil
@@ -63,25 +64,28 @@ func (c *conn) limiter(l *limits) *limiter {
 		c.rare = &rare{}
 	}
 	m := c.rare.limiter
-	if m != nil && m.now != 0 {
-		return m
-	}
-	now := l.clock()
 	if m == nil {
-		m = &limiter{}
+		m = &limiter{now: l.clock()}
 		c.rare.limiter = m
-		m.own.fill(l.own, now)
+		m.own.fill(l.own, m.now)
 		if l.addrs.quota != (quota{}) {
 			if m.where = network(c.RemoteIP()); m.where.IsValid() {
-				m.addr = l.addrs.use(m.where, now)
+				m.addr = l.addrs.use(m.where, m.now)
 			}
 		}
 	}
-	m.now = now
-	if l.users.quota != (quota{}) {
+	if (m.late || m.name == "") && l.users.quota != (quota{}) {
 		m.follow(l, c.session().User())
 	}
 	return m
+}
+
+// time looks at the clock if time may have passed.
+func (m *limiter) time(l *limits) int64 {
+	if m.late {
+		m.now, m.late = l.clock(), false
+	}
+	return m.now
 }
 
 // follow takes the bucket of the user that the connection has now.
@@ -94,7 +98,7 @@ func (m *limiter) follow(l *limits, user string) {
 	}
 	m.name, m.user = user, nil
 	if user != "" {
-		m.user = l.users.use(user, m.now)
+		m.user = l.users.use(user, m.time(l))
 	}
 }
 
@@ -102,7 +106,7 @@ func (m *limiter) follow(l *limits, user string) {
 // frames that only follow each other nobody looks at the clock.
 func (c *conn) late() {
 	if c.rare != nil && c.rare.limiter != nil {
-		c.rare.limiter.now = 0
+		c.rare.limiter.late = true
 	}
 }
 
@@ -120,21 +124,26 @@ const (
 func (m *limiter) take(l *limits, from purse) (lack purse) {
 	switch from {
 	case ofConn:
-		if l.own.perNano > 0 && !m.own.take(l.own, m.now) {
+		if l.own.perNano > 0 && !(m.late && m.own.spare(l.own)) && !m.own.take(l.own, m.time(l)) {
 			return ofConn
 		}
 		fallthrough
 	case ofUser:
-		if m.user != nil && !m.user.take(l.users.quota, m.now) {
+		if m.user != nil && !m.pay(l, m.user, l.users.quota) {
 			return ofUser
 		}
 		fallthrough
 	case ofAddr:
-		if m.addr != nil && !m.addr.take(l.addrs.quota, m.now) {
+		if m.addr != nil && !m.pay(l, m.addr, l.addrs.quota) {
 			return ofAddr
 		}
 	}
 	return paid
+}
+
+// pay takes a token of a bucket of several connections.
+func (m *limiter) pay(l *limits, s *shared, q quota) bool {
+	return m.late && s.spare(q) || s.take(q, m.time(l))
 }
 
 // promise takes a token of a bucket that it will have after wait.

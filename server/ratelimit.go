@@ -20,8 +20,9 @@ type RateLimit struct {
 	// connections. Rates below 0.001 count as 0.001.
 	MessagesPerSecond float64
 	// Burst is the number of messages that a connection may send at once; users and
-	// addresses may send as many, or those of one second if these are more. Default:
-	// those of one second, at least 1.
+	// addresses may send as many, or those of one second if these are more. Of a burst
+	// of 32 and more up to 3 messages, at most 3 %, may be too many. Default: those of
+	// one second, at least 1.
 	Burst  int
 	Policy LimitPolicy // of what comes too early; default LimitDelay
 	// PerUser and PerIP are the messages a second of all connections of a user, and of
@@ -93,7 +94,7 @@ func (l *limits) tell(t *hub.Terms) {
 	if l == nil {
 		return
 	}
-	least := quota{math.Inf(1), math.Inf(1)}
+	least := quota{perNano: math.Inf(1), burst: math.Inf(1)}
 	for _, q := range []quota{l.own, l.users.quota, l.addrs.quota} {
 		if q != (quota{}) {
 			least.perNano, least.burst = min(least.perNano, q.perNano), min(least.burst, q.burst)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -8,7 +9,10 @@ import (
 
 // quota is how many tokens come in a nanosecond, and how many there are at most.
 // The zero value is no limit.
-type quota struct{ perNano, burst float64 }
+type quota struct {
+	perNano, burst float64
+	blind          uint8 // see spare
+}
 
 // minRate is the least number of tokens a second: a rate is a limit, not a ban.
 const minRate = 0.001
@@ -20,18 +24,21 @@ func newQuota(rate float64, burst int) quota {
 		return quota{}
 	}
 	rate = max(rate, minRate)
-	if burst == 0 {
-		return quota{perNano: rate / float64(time.Second), burst: math.Ceil(rate)}
-	}
-	return quota{perNano: rate / float64(time.Second), burst: float64(burst)}
+	return quota{perNano: rate / float64(time.Second)}.with(cmp.Or(float64(burst), math.Ceil(rate)))
+}
+
+// with returns q with that burst.
+func (q quota) with(burst float64) quota {
+	q.burst, q.blind = burst, uint8(min(burst/32, 3))
+	return q
 }
 
 // atLeast returns q with at least so large a burst.
 func (q quota) atLeast(burst int) quota {
-	if q != (quota{}) {
-		q.burst = max(q.burst, float64(burst))
+	if q == (quota{}) {
+		return q
 	}
-	return q
+	return q.with(max(q.burst, float64(burst)))
 }
 
 // rate returns the tokens of a second.
@@ -40,8 +47,9 @@ func (q quota) rate() float64 { return q.perNano * float64(time.Second) }
 // tokens is a token bucket. It is filled to the brim by fill; the quota and the
 // clock, nanoseconds of any origin, are its owner's.
 type tokens struct {
-	left float64 // below 0: as many are promised
-	last int64   // when it was refilled
+	left  float64 // below 0: as many are promised
+	last  int64   // when it was refilled
+	blind uint8   // tokens spared since
 }
 
 // fill makes a bucket that nobody has used.
@@ -54,6 +62,7 @@ const staleTime = int64(10 * time.Second)
 // much older the clock stepped back: the bucket goes on from there, so that nobody
 // waits for the clock to come back.
 func (t *tokens) refill(q quota, now int64) {
+	t.blind = 0
 	switch d := now - t.last; {
 	case d > 0:
 		t.left = min(q.burst, t.left+float64(d)*q.perNano)
@@ -71,6 +80,19 @@ func (t *tokens) take(q quota, now int64) bool {
 	if t.left < 1 {
 		return false
 	}
+	t.left--
+	return true
+}
+
+// spare takes a token without a look at the clock, which costs more than all the
+// rest. It does so a few times between two looks while there are tokens; what the
+// bucket gained meanwhile is added at the next look. So there may be as many tokens
+// more than the burst, never less than there should be.
+func (t *tokens) spare(q quota) bool {
+	if t.blind >= q.blind || t.left < 1 {
+		return false
+	}
+	t.blind++
 	t.left--
 	return true
 }
@@ -93,6 +115,13 @@ type shared struct {
 func (s *shared) take(q quota, now int64) bool {
 	s.mu.Lock()
 	ok := s.tokens.take(q, now)
+	s.mu.Unlock()
+	return ok
+}
+
+func (s *shared) spare(q quota) bool {
+	s.mu.Lock()
+	ok := s.tokens.spare(q)
 	s.mu.Unlock()
 	return ok
 }

@@ -124,6 +124,53 @@ func TestNetworkOfAddress(t *testing.T) {
 	}
 }
 
+// A connection gets at least what its bucket has at each moment, and never more than
+// one with the few tokens more that spare leaves would have; the judge looks at the clock for
+// each frame.
+func TestRateLimitIsExactEnough(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for _, burst := range []int{1, 2, 31, 32, 63, 64, 100, 1000} {
+		l := newLimits(RateLimit{MessagesPerSecond: 1e9 / 1024, Burst: burst, Policy: LimitDrop})
+		var now int64
+		l.clock = func() int64 { return now }
+		c := &conn{server: &Server{limits: l}}
+		c.phase.Store(admitted)
+		extra := min(burst/32, 3)
+		exact, roomy := tokens{left: float64(burst)}, tokens{left: float64(burst + extra)}
+		larger := l.own.with(float64(burst + extra))
+		got, due := 0, 0
+		for range 20_000 {
+			switch random.IntN(8) {
+			case 0:
+				now += random.Int64N(int64(burst) * 4096)
+			case 1, 2, 3, 4:
+				now += random.Int64N(2048)
+			}
+			c.late()
+			for range 1 + random.IntN(3) {
+				over, err := c.limit(l, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if exact.take(l.own, now) {
+					due++
+				}
+				if !over {
+					got++
+				}
+				if !over && !roomy.take(larger, now) {
+					t.Fatalf("burst %d: more than %d tokens in excess", burst, extra)
+				}
+			}
+			if got < due {
+				t.Fatalf("burst %d: %d frames passed, the exact bucket lets %d", burst, got, due)
+			}
+		}
+	}
+}
+
 // BenchmarkRateLimit is what the limits cost a frame, 100 frames a read.
 func BenchmarkRateLimit(b *testing.B) {
 	const endless = 1e12
@@ -135,6 +182,7 @@ func BenchmarkRateLimit(b *testing.B) {
 		{"connection", RateLimit{MessagesPerSecond: endless}, 100},
 		{"connection, a frame a read", RateLimit{MessagesPerSecond: endless}, 1},
 		{"and address", RateLimit{MessagesPerSecond: endless, PerIP: endless}, 100},
+		{"and address, a frame a read", RateLimit{MessagesPerSecond: endless, PerIP: endless}, 1},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			own, other := net.Pipe()
