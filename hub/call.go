@@ -157,6 +157,14 @@ func (s *Session) callState() *calls {
 	return box.calls.Load()
 }
 
+// callsSoFar is callState without making it; nil: there were none.
+func (s *Session) callsSoFar() *calls {
+	if box := s.inbox.Load(); box != nil {
+		return box.calls.Load()
+	}
+	return nil
+}
+
 // start counts a call in, which has to run then. nil: it must not.
 func (s *Session) start(x *made) *Due {
 	cs := s.callState()
@@ -238,11 +246,7 @@ func (cs *calls) idle() bool {
 
 // CancelCall says that the client waits for the answer to a call no longer.
 func (s *Session) CancelCall(c *session.Cursor, id int64) {
-	box := s.inbox.Load()
-	if box == nil {
-		return
-	}
-	cs := box.calls.Load()
+	cs := s.callsSoFar()
 	if cs == nil {
 		return
 	}
@@ -258,11 +262,7 @@ func (s *Session) CancelCall(c *session.Cursor, id int64) {
 // cutCalls ends what was called over a socket that is gone: nobody could take the
 // answers. nil is every socket, for good.
 func (s *Session) cutCalls(c *session.Cursor) {
-	box := s.inbox.Load()
-	if box == nil {
-		return
-	}
-	cs := box.calls.Load()
+	cs := s.callsSoFar()
 	if cs == nil {
 		return
 	}

@@ -157,11 +157,7 @@ func (cs *calls) drop(id int64) bool {
 
 // Replied takes a client's answer. One that nobody waits for is ignored.
 func (s *Session) Replied(c *session.Cursor, m *control.Reply) {
-	box := s.inbox.Load()
-	if box == nil {
-		return
-	}
-	cs := box.calls.Load()
+	cs := s.callsSoFar()
 	if cs == nil {
 		return
 	}

@@ -19,6 +19,15 @@ func send(fd int, b []byte) (int, error) {
 	return int(n), nil
 }
 
+// receive is recv(2), likewise.
+func receive(fd int, b []byte) (int, error) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), 0, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
 // tcpNotSentLowat is TCP_NOTSENT_LOWAT of Linux, which package syscall lacks.
 const tcpNotSentLowat = 25
 

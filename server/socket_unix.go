@@ -98,15 +98,15 @@ func (r *rawReader) release() {
 func (r *rawReader) readOnce(fd uintptr) bool {
 	buf := readBuffers.Get().(*[readSize]byte)
 	for {
-		n, err := syscall.Read(int(fd), buf[:])
+		n, err := receive(int(fd), buf[:])
 		switch err {
-		case syscall.EINTR:
+		case unix.EINTR:
 			continue
-		case syscall.EAGAIN:
+		case unix.EAGAIN:
 			readBuffers.Put(buf)
 			return r.now
-		}
-		if err != nil {
+		case nil:
+		default:
 			n = 0
 		}
 		r.buf, r.n = buf, n
