@@ -116,6 +116,9 @@ func (h *Hub) safe(name string, unsafe error) error {
 
 // verdict is what the caller is told about an error.
 func (s *Session) verdict(ctx context.Context, x *made, err error) (nova.Code, string) {
+	if err == nil {
+		return nova.OK, ""
+	}
 	var malformed *wire.DecodeError
 	if errors.As(err, &malformed) {
 		s.Undecodable(DamagePayload)
