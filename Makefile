@@ -31,12 +31,14 @@ gen-check: node ## fail when a generated file is not what would be written
 fmt: ## format the Go code
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go' | grep -v /testdata/)
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, staticcheck, and that it builds for macOS and Windows
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | grep -v /testdata/)); \
 	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	cd bench && $(GO) vet ./...
+	GOOS=darwin GOARCH=arm64 $(GO) build ./server ./client ./cmd/nova
+	GOOS=windows $(GO) build ./server ./client ./cmd/nova
 
 test: setup node test-go test-ts test-browser ## everything: Go with -race, TypeScript, the browser
 

@@ -4,7 +4,8 @@ package server
 
 import "syscall"
 
-func send(fd int, b []byte) (int, error) { return syscall.Write(fd, b) }
+func send(fd int, b []byte) (int, error)    { return syscall.Write(fd, b) }
+func receive(fd int, b []byte) (int, error) { return syscall.Read(fd, b) }
 
 const (
 	unsentLimit = 0
