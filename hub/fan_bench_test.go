@@ -26,6 +26,7 @@ type nullPeer struct {
 }
 
 func (p *nullPeer) Caps() hub.Caps    { return 0 }
+func (p *nullPeer) Near()             {}
 func (p *nullPeer) Close(int, string) {}
 
 func (p *nullPeer) Flush() {

@@ -56,6 +56,7 @@ type heapPeer struct {
 }
 
 func (p *heapPeer) Caps() hub.Caps           { return p.caps }
+func (p *heapPeer) Near()                    {}
 func (p *heapPeer) Close(code int, _ string) { p.closed = code }
 
 func (p *heapPeer) Flush() {

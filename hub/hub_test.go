@@ -81,6 +81,7 @@ func connect(t testing.TB, h *hub.Hub, identity hub.Identity) *fakePeer {
 }
 
 func (p *fakePeer) Caps() hub.Caps { return p.caps }
+func (p *fakePeer) Near()          {}
 
 func (p *fakePeer) Close(code int, _ string) {
 	p.mu.Lock()

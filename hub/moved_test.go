@@ -20,6 +20,7 @@ type mute struct{}
 func (mute) Flush()            {}
 func (mute) Close(int, string) {}
 func (mute) Caps() Caps        { return CapSession }
+func (mute) Near()             {}
 
 // openMute returns a session of a user with a socket, "" = of nobody.
 func openMute(t *testing.T, user string, c *session.Cursor) *Session {

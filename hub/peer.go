@@ -16,6 +16,9 @@ type Peer interface {
 	Close(code int, reason string)
 	// Caps returns the capabilities that are on.
 	Caps() Caps
+	// Near brings what Flush looks at into the processor's cache: the loop calls it for
+	// some peers before it serves them, so that they are fetched side by side.
+	Near()
 }
 
 // Caps are the capabilities of a connection that change what a hub sends.

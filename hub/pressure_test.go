@@ -22,6 +22,7 @@ type stuckPeer struct {
 func (p *stuckPeer) Flush()            {}
 func (p *stuckPeer) Close(int, string) {}
 func (p *stuckPeer) Caps() hub.Caps    { return 0 }
+func (p *stuckPeer) Near()             {}
 
 // take lets the socket take at most n bytes, whole frames of them.
 func (p *stuckPeer) take(n int) {

@@ -42,6 +42,7 @@ type shard struct {
 	small []*Session
 	large []*Session
 	busy  busyness
+	sum   int  // see near
 	wrote bool // in this turn
 	crowd bool // something came while there was still to be written
 }
@@ -244,7 +245,7 @@ func (sh *shard) publish(items []item, alone bool) {
 	except := items[0].except
 	for i, m := range list {
 		if alone && i%fetchAhead == 0 {
-			near(list[i:min(i+fetchAhead, len(list))])
+			sh.near(list[i:min(i+fetchAhead, len(list))])
 		}
 		if except != "" && m.session.id == except {
 			continue
@@ -268,14 +269,21 @@ func (sh *shard) publish(items []item, alone bool) {
 const fetchAhead = 8
 
 // near brings the state of some members into the processor's cache.
-func near(list []member) {
-	var cursors [fetchAhead]*session.Cursor
+func (sh *shard) near(list []member) {
+	var peers [fetchAhead]Peer
 	for i := range list {
-		cursors[i] = list[i].session.owner.Load()
+		list[i].session.owner.Load()
 	}
-	for _, c := range cursors {
-		if c != nil {
-			c.Near()
+	for i := range list {
+		if s := list[i].session; s.mu.TryLock() {
+			peers[i] = s.peer
+			sh.sum += s.queue.Near()
+			s.mu.Unlock()
+		}
+	}
+	for _, peer := range peers {
+		if peer != nil {
+			peer.Near()
 		}
 	}
 }

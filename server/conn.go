@@ -83,6 +83,12 @@ func (c *conn) session() *hub.Session {
 // Caps implements hub.Peer.
 func (c *conn) Caps() hub.Caps { return hub.Caps(c.caps.Load()) }
 
+// Near implements hub.Peer: one load from each of the lines.
+func (c *conn) Near() {
+	c.progress.Load()
+	c.cursor.Near()
+}
+
 // closeTime is how long a connection may take for the closing handshake.
 const closeTime = 5 * time.Second
 

@@ -133,6 +133,16 @@ func (q *Queue) Admit(next uint64, trailers, gaps bool) {
 	}
 }
 
+// Near brings what Append and Fill look at into the processor's cache, see Cursor.Near.
+// The sum means nothing; without it nothing would be read.
+func (q *Queue) Near() (sum int) {
+	sum = int(q.next) + q.unsentBytes + q.ring.n + int(q.stats.Written+q.firm) + int(q.ring.slot().count)
+	if c := q.cursor; c != nil {
+		sum += int(c.at.ahead) + int(c.to.next) + c.flown + len(c.order)
+	}
+	return sum
+}
+
 // Admitted reports whether the queue takes frames.
 func (q *Queue) Admitted() bool { return q.admitted }
 

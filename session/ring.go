@@ -63,6 +63,14 @@ func (q *ring) push(r run) {
 	q.tail = r
 }
 
+// slot returns where push moves the newest run.
+func (q *ring) slot() *run {
+	if q.n == 0 || q.n > len(q.buf) {
+		return &q.tail
+	}
+	return &q.buf[(q.head+q.n-1)&(len(q.buf)-1)]
+}
+
 // pop takes the newest run out.
 func (q *ring) pop() {
 	q.n--
