@@ -6,6 +6,7 @@ import (
 
 	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
+	"github.com/ignex/nova/wire/control"
 )
 
 // Burst gathers the application frames that came with one read of a socket, so
@@ -70,7 +71,8 @@ func (h *Hub) Burst() *Burst {
 // release gives the memory of b to the next burst.
 func (b *Burst) release() {
 	clear(b.tasks)
-	*b = Burst{tasks: b.tasks[:0], bytes: b.bytes[:0]}
+	clear(b.calls)
+	*b = Burst{tasks: b.tasks[:0], bytes: b.bytes[:0], calls: b.calls[:0]}
 	if cap(b.bytes) > keptPayload {
 		b.bytes = nil
 	}
@@ -80,13 +82,17 @@ func (b *Burst) release() {
 // Add adds a frame; payload is copied if someone listens. full: b is to be handed
 // over before the next one.
 func (b *Burst) Add(head wire.Header, payload []byte) (full bool) {
+	if head.ID == control.CallID {
+		b.addCall(payload, nil)
+		return b.append(task{seq: head.Seq, fate: forCalls})
+	}
 	if head.ID != b.id || b.state == nil {
 		b.id, b.state = head.ID, b.hub.events[head.ID]
 	}
 	t := task{state: b.state, seq: head.Seq, size: len(payload), fate: refused}
 	switch {
 	case t.state == nil:
-		t.fate = b.gather(head.ID, payload)
+		t.fate = unknown
 	case len(t.state.list()) > 0 && t.state.open():
 		t.fate = forHandlers
 		b.bytes = append(b.bytes, payload...)
@@ -149,9 +155,14 @@ func (b *Burst) count() {
 func (s *Session) Inbound(c *session.Cursor, b *Burst) *Due {
 	b.count()
 	s.hub.trace.received(s.id, b)
+	if !b.work {
+		due := s.begin(c, b.calls)
+		b.release()
+		return due
+	}
 	list := b.calls
-	b.calls = nil
-	if !b.work || !s.enqueue(entry{burst: b, from: c}) {
+	b.calls = nil // the handlers release the rest, when they are done
+	if !s.enqueue(entry{burst: b, from: c}) {
 		b.release()
 	}
 	return s.begin(c, list)

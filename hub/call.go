@@ -42,6 +42,7 @@ type made struct {
 	time    time.Duration
 	trace   string
 	ctx     callContext
+	due     Due
 }
 
 // gathered is a call in a burst: its place there, and what it says, nil when it does
@@ -50,15 +51,6 @@ type gathered struct {
 	task    int
 	call    *control.Call
 	refused *nova.Error // the answer, nil = it is to run
-}
-
-// gather adds a frame that is no event of the schema: a call, or nothing known.
-func (b *Burst) gather(id uint32, payload []byte) fate {
-	if id != control.CallID {
-		return unknown
-	}
-	b.addCall(payload, nil)
-	return forCalls
 }
 
 // RefuseCall adds a call that is answered with an error; its number counts. full: b is
@@ -185,7 +177,8 @@ func (s *Session) start(x *made) *Due {
 	x.ctx.Context, x.ctx.deadline = s.hub.ctx, time.Now().Add(x.time)
 	cs.running = append(cs.running, x)
 	cs.mu.Unlock()
-	return &Due{s, cs, x}
+	x.due = Due{s, cs, x}
+	return &x.due
 }
 
 // serve runs a call and answers it.

@@ -21,35 +21,40 @@ func (s *Session) Owned(c *session.Cursor) bool {
 // in the burst are dropped.
 func (s *Session) InboundNumbered(c *session.Cursor, b *Burst) (due *Due, ok bool) {
 	b.numbered = true
-	ok, list := s.takeNumbered(c, b)
-	return s.begin(c, list), ok
+	list, done, ok := s.takeNumbered(c, b)
+	due = s.begin(c, list)
+	if done {
+		b.release()
+	}
+	return due, ok
 }
 
-// takeNumbered takes what follows, and returns the calls among it.
-func (s *Session) takeNumbered(c *session.Cursor, b *Burst) (ok bool, list []gathered) {
+// takeNumbered takes what follows, and returns the calls among it. done: nothing else is
+// to be done about b.
+func (s *Session) takeNumbered(c *session.Cursor, b *Burst) (list []gathered, done, ok bool) {
 	box, e := s.box(), entry{burst: b, from: c}
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	if !s.wait(box, &e) {
-		b.release()
-		return true, nil
+		return nil, true, true
 	}
 	before := box.received
 	ok = s.accept(box, c, b)
 	b.count()
 	s.hub.trace.received(s.id, b)
-	list, b.calls = b.takenCalls(), nil
+	list = b.takenCalls()
 	switch {
 	case box.received == before:
-		b.release()
+		done = true
 	case !b.work && !box.running && box.tasks == 0:
 		s.handledUpTo(box.received)
-		b.release()
+		done = true
 	default:
+		b.calls = nil // whoever handles the rest releases it
 		box.add(e)
 		s.run(box)
 	}
-	return ok, list
+	return list, done, ok
 }
 
 // takenCalls returns the calls of a burst that came for the first time.

@@ -43,8 +43,9 @@ func (c *conn) frame(data []byte, joined bool) error {
 		c.session().Undecodable(hub.DamageEnvelope)
 		return errUndecodable
 	}
-	event := c.burst != nil && c.burst.Event() == head.ID || control.Layout.EventByID(head.ID) == nil ||
-		head.ID == control.CallID && c.Caps()&hub.CapCalls != 0 // numbered like an event
+	event := c.burst != nil && c.burst.Event() == head.ID ||
+		head.ID == control.CallID && c.Caps()&hub.CapCalls != 0 || // numbered like an event
+		control.Layout.EventByID(head.ID) == nil
 	if !event {
 		if err := c.handOver(); err != nil {
 			return err
