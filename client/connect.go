@@ -31,7 +31,6 @@ func (c *Conn) run() {
 	}()
 	retry := retry{Reconnect: c.options.Reconnect, hasToken: c.options.Token != nil}
 	fetch := false
-	c.setStatus(Status{State: Connecting})
 	for {
 		pause := c.park()
 		if pause == nil {
@@ -44,6 +43,7 @@ func (c *Conn) run() {
 			return
 		}
 		if pause.on() {
+			c.setStatus(Status{State: Idle})
 			continue
 		}
 		d := retry.next(end, rand.Float64())
