@@ -246,13 +246,21 @@ func (c confirmed) SendFrame(ctx context.Context, event *wire.Event, frame []byt
 	return c.outcome(ctx, w)
 }
 
+// outcome waits for it, and sees to it that frames do not wait for a connection for
+// longer than they may.
 func (c *Conn) outcome(ctx context.Context, w *waiter) error {
-	select {
-	case <-w.done:
-		return w.err
-	case <-ctx.Done():
-		c.queue.forget(w)
-		return ctx.Err()
+	old := time.NewTicker(c.options.Queue.MaxAge + time.Millisecond)
+	defer old.Stop()
+	for {
+		select {
+		case <-w.done:
+			return w.err
+		case <-ctx.Done():
+			c.queue.forget(w)
+			return ctx.Err()
+		case now := <-old.C:
+			c.reportExpired(c.queue.sweep(now))
+		}
 	}
 }
 
