@@ -68,6 +68,9 @@ func (s *stream) push(id uint32, d nova.Delivery) pushed {
 	if s.ended {
 		return pushedEnded
 	}
+	if s.event != nil && s.event.ID != id {
+		return pushedWaits // claimed since it was asked whether it wants this
+	}
 	full := s.full(len(d.Payload))
 	switch {
 	case full && s.backlog:
