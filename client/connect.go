@@ -73,9 +73,10 @@ func (c *Conn) run() {
 func (c *Conn) end(cause error) {
 	c.setStatus(Status{State: Closed, Err: cause})
 	c.first(cause)
-	c.queue.end(cause)
+	lost := c.queue.end(cause)
 	c.endSubscriptions(cause)
 	c.report(cause)
+	c.reportLost(lost)
 }
 
 // first tells Connect the outcome of the first attempt, or of the first after a

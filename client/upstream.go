@@ -96,15 +96,20 @@ func (q *queue) acknowledge(seq uint64) {
 	}
 }
 
-// end refuses everything from now on and tells all who wait.
-func (q *queue) end(cause error) {
+// end refuses everything from now on and tells all who wait. It returns the frames
+// whose outcome is unknown. The first cause counts.
+func (q *queue) end(cause error) (lost []item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.ended != nil {
+		return nil
+	}
 	q.ended = cause
 	for _, it := range slices.Concat(q.kept, q.waiting) {
 		switch {
 		case it.id == 0:
 		case it.tried:
+			lost = append(lost, it)
 			q.drop(it, errMaybe(it))
 		default:
 			q.drop(it, cause)
@@ -112,6 +117,7 @@ func (q *queue) end(cause error) {
 	}
 	q.kept, q.waiting = nil, nil
 	q.failSent()
+	return lost
 }
 
 // waiter waits for the outcome of the frames with ids from to to.

@@ -96,3 +96,21 @@ func TestConfirmedEndsWithoutAConnection(t *testing.T) {
 		r.is(t, "deadline_exceeded") // of the frame that nobody waits for by itself
 	})
 }
+
+// A server that ends the client for good has ended the session, too: what it may or
+// may not have handled is told like after any other loss of the session.
+func TestServersEndTellsWhatIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		var r record
+		c, p := f.session(r.options(), control.Session{})
+		say(t, c, "acknowledged", "not")
+		p.expect("chat acknowledged #1", "chat not #2")
+		p.control(&control.Ack{Seq: 1})
+		p.close(4403, "banned")
+		r.is(t, "denied, unknown_outcome")
+		if n := c.Stats().Unconfirmed; n != 1 {
+			t.Errorf("%d unconfirmed", n)
+		}
+	})
+}
