@@ -70,8 +70,8 @@ export class Link {
   start(): void {
     if (this.status.state !== "idle") return;
     this.#unwake ??= onWake(() => this.#wake());
+    void this.#dial(); // before a listener may close or pause
     this.#set({ state: "connecting" });
-    void this.#dial();
   }
 
   pause(): void {
@@ -103,13 +103,15 @@ export class Link {
 
   async #dial(): Promise<void> {
     const attempt = ++this.#attempt;
+    this.#timer = setTimeout(() => this.#fail("no welcome in time"), this.#options.connectTimeoutMs ?? 10_000);
     let token: string | undefined;
     try {
+      await 0; // nothing of it happens within the call
       token = await this.#options.token?.();
     } catch (cause) {
       if (attempt !== this.#attempt) return;
       this.#events.error(new NovaError("unauthenticated", `the token option failed: ${String(cause)}`, { cause }));
-      return this.#retry(this.#backoff.next(), "no token");
+      return this.#fail("no token");
     }
     if (attempt !== this.#attempt) return;
     try {
@@ -128,9 +130,8 @@ export class Link {
       };
       ws.onerror = () => {}; // a close event always follows; without a handler ws would throw
     } catch (cause) {
-      return this.finish(`WebSocket failed: ${String(cause)}`);
+      this.finish(`WebSocket failed: ${String(cause)}`);
     }
-    this.#timer = setTimeout(() => this.#fail("no welcome in time"), this.#options.connectTimeoutMs ?? 10_000);
   }
 
   /** The socket closed by itself. */
