@@ -1,11 +1,11 @@
 import { Backoff } from "./backoff.js";
-import { describe, judge } from "./closecode.js";
+import { POLICY, TOKEN, isFinal } from "./closecode.js";
 import { NovaError } from "./error.js";
 import { Heartbeat, bounded } from "./heartbeat.js";
 import { socketUrl, webSocketOf } from "./options.js";
 import type { Options } from "./options.js";
 import { Pace } from "./pace.js";
-import { hangUp, transmit } from "./socket.js";
+import { OPEN, hangUp } from "./socket.js";
 import type { WebSocketClass, WebSocketLike } from "./socket.js";
 import type { Status } from "./status.js";
 import { onWake } from "./wake.js";
@@ -63,7 +63,7 @@ export class Link {
     this.#url = socketUrl(url);
     this.#Class = webSocketOf(options);
     this.#backoff = new Backoff(options.reconnect);
-    this.pace = new Pace((frame) => transmit(this.socket, frame), events.room);
+    this.pace = new Pace((frame) => this.socket?.readyState === OPEN && (this.socket.send(frame), true), events.room);
     this.#heartbeat = new Heartbeat(options.heartbeat ?? {}, events.ping, () => this.#fail("no answer"));
   }
 
@@ -138,11 +138,10 @@ export class Link {
   #closed(code: number, reason: string): void {
     this.socket = undefined;
     this.#release();
-    const text = describe(code, reason);
-    const verdict = judge(code, reason);
-    if (verdict === "stop") return this.finish(text, code);
-    let delay = this.#backoff.next(verdict === "slow");
-    if (verdict === "token") {
+    const text = reason || (code === 1006 ? "connection lost or refused" : `closed with code ${code}`);
+    if (isFinal(code, reason)) return this.finish(text, code);
+    let delay = this.#backoff.next(code === POLICY);
+    if (code === TOKEN) {
       if (this.#renewed || !this.#options.token) return this.finish("unauthenticated", code);
       this.#renewed = true;
       // At once, but not again and again when the server takes back what it accepted.
@@ -161,7 +160,7 @@ export class Link {
     const delay = this.#away || usual;
     this.#hurried ||= !!this.#away;
     this.#away = 0;
-    this.#timer = setTimeout(() => void this.#dial(), delay);
+    this.#timer = setTimeout(() => this.#dial(), delay);
     this.#set({ state: "reconnecting", reason, code, attempt: this.#backoff.attempt, retryInMs: delay });
   }
 

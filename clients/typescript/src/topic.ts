@@ -7,7 +7,7 @@ import type { Handle, Handler } from "./handlers.js";
 import { countable } from "./session.js";
 import { sha256Head } from "./sha256.js";
 import type { Told } from "./told.js";
-import type { EventDescriptor } from "./wire/index.js";
+import type { EventDescriptor, Trailer } from "./wire/index.js";
 import { utf8 } from "./wire/text.js";
 
 /** A position in the history of a topic. */
@@ -80,6 +80,9 @@ export interface Topic {
   ref?: bigint | undefined;
 }
 
+/** Bytes of one topic in an attach, with the longest name. */
+const CURSOR = 384;
+
 /** The topics of one client. */
 export class Topics {
   readonly #byName = new Map<string, Topic>();
@@ -131,7 +134,7 @@ export class Topics {
     if (!topic.members.delete(handlers)) return;
     handlers.clear();
     this.#everyone.delete(handlers);
-    if (topic.members.size === 0 && this.#byName.get(topic.name) === topic) this.leave(topic.name);
+    if (!topic.members.size && this.#byName.get(topic.name) === topic) this.leave(topic.name);
   }
 
   /** Leaves a topic whatever subscribes to it. */
@@ -142,10 +145,15 @@ export class Topics {
     this.#leave(name);
   }
 
-  /** What attach lists, should the session be lost: the positions known. It cannot tell a limit. */
-  cursors(): Cursor[] {
-    this.#listed.clear();
-    for (const topic of this.#byName.values()) if (topic.position && !topic.limit && !topic.doubtful) this.#listed.add(topic);
+  /**
+   * What attach lists, should the session be lost: the positions known. It cannot tell
+   * a limit. Others, and what does not fit a message, are joined one by one then.
+   */
+  cursors(largest: number): Cursor[] {
+    this.lost();
+    for (const topic of this.#byName.values()) {
+      if (topic.position && !topic.limit && !topic.doubtful && this.#listed.size < Math.min(largest, 65_536) / CURSOR) this.#listed.add(topic);
+    }
     return [...this.#listed].map((t) => ({ topic: t.name, ...t.position! }));
   }
 
@@ -169,10 +177,10 @@ export class Topics {
       topic.ref = undefined;
       topic.asking = false;
       if (this.#listed.has(topic)) topic.id = 0;
-      else if (topic.members.size === 0) this.#forget(topic);
+      else if (!topic.members.size) this.#forget(topic);
       else this.#join(topic);
     }
-    this.#listed.clear();
+    this.lost();
   }
 
   /** Everyone who handles events of this topic; all topics when it is not told. */
@@ -180,17 +188,13 @@ export class Topics {
     return topic?.members ?? this.#everyone;
   }
 
-  /** Topic of a trailer; undefined when it is not (any more) joined. */
-  find(ref: bigint): Topic | undefined {
-    return this.#byRef.get(ref);
-  }
-
-  /** Moves the position; false when the frame was delivered before. */
-  advance(topic: Topic, offset: number): boolean {
-    const at = topic.position;
-    if (!at || offset <= at.offset) return false;
+  /** Topic of a trailer, whose position moves; undefined when it is not (any more) joined, or the frame was delivered before. */
+  place({ ref, offset }: Trailer): Topic | undefined {
+    const topic = this.#byRef.get(ref);
+    const at = topic?.position;
+    if (!at || offset <= at.offset || offset === Infinity) return undefined;
     at.offset = offset;
-    return true;
+    return topic;
   }
 
   /** Takes the server's word that a topic is joined; false when it cannot be. */
