@@ -1,6 +1,6 @@
 import { novaSubscribe, subscribe, unsubscribe } from "./control/index.js";
 import type { Cursor, TopicRejected, TopicSubscribed, TopicUnsubscribed } from "./control/index.js";
-import { NovaError, codeOf } from "./error.js";
+import { NovaError, codeOf, threw } from "./error.js";
 import type { Hole } from "./gate.js";
 import { Handlers } from "./handlers.js";
 import type { Handle, Handler } from "./handlers.js";
@@ -44,10 +44,17 @@ export interface Subscription {
   /** The last join continued exactly at `position`: nothing was missed. */
   readonly recovered: boolean;
   /**
-   * Handles an event of this topic. A server that does not tell topics with its
-   * frames makes it see every event of that kind while the subscription is open.
+   * Handles an event of this topic. Events that come without their topic (all of a
+   * server that does not tell topics, those that are not retained, and what is sent
+   * to no topic) are handled by every subscription.
    */
   on<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle;
+  /**
+   * Calls listener when the subscription ends before it is closed: with why, when
+   * the server refuses the topic or puts the client out of it, which onError is told
+   * too; without, when `unsubscribe` leaves it. It is not joined again by itself.
+   */
+  onEnd(listener: (error: NovaError | undefined) => void): Handle;
   /** Leaves; handlers of this subscription are not called any more. */
   close(): void;
 }
@@ -82,6 +89,8 @@ export interface Topic {
 
 /** Bytes of one topic in an attach, with the longest name. */
 const CURSOR = 384;
+/** Key of the listeners that are told of the end. */
+const END = "end";
 
 /** The topics of one client. */
 export class Topics {
@@ -126,6 +135,7 @@ export class Topics {
         this.#events.know(event);
         return handlers.add(event.id, handler);
       },
+      onEnd: (listener) => handlers.add(END, listener),
       close: () => this.#close(topic, handlers),
     };
   }
@@ -230,21 +240,14 @@ export class Topics {
   rejected(m: TopicRejected): void {
     const topic = this.#byName.get(m.topic);
     if (topic?.id === m.id) {
-      this.#forget(topic);
       this.#settle(m.topic);
-    } else if (m.topic) return; // an answer to what was left meanwhile
-    this.#tell(m, m.topic ? `topic ${m.topic}` : `group ${m.group}`, "refused");
+      this.#forget(topic, refusal(m, "refused"));
+    } else if (m.group) this.#events.error(refusal(m, "refused"));
   }
 
   unsubscribed(m: TopicUnsubscribed): void {
     const topic = this.#byName.get(m.topic);
-    if (!topic?.ref || topic.asking) return; // it speaks of the time before our request
-    this.#forget(topic);
-    if (topic.members.size > 0) this.#tell(m, `topic ${m.topic}`, "left by the server");
-  }
-
-  #tell(m: TopicUnsubscribed, what: string, why: string): void {
-    this.#events.error(new NovaError(codeOf(m.code), `${what}: ${m.message || why}`, { topic: m.topic || undefined }));
+    if (topic?.ref && !topic.asking) this.#forget(topic, refusal(m, "left by the server")); // else it speaks of the time before our request
   }
 
   /** Offsets of a topic that will not come, unless the position is past them. */
@@ -276,11 +279,19 @@ export class Topics {
     for (const sign of "+-") this.#told.delete(sign + name);
   }
 
-  #forget(topic: Topic): void {
-    this.#byName.delete(topic.name);
-    for (const handlers of topic.members) this.#everyone.delete(handlers);
-    this.#byRef.delete(topic.ref!);
+  /** It ends for its members, if any: on the server's word, or because the application leaves it. */
+  #forget({ name, ref, members }: Topic, cause?: NovaError): void {
+    this.#byName.delete(name);
+    this.#byRef.delete(ref!);
+    for (const handlers of members) this.#everyone.delete(handlers);
+    if (cause && members.size) this.#events.error(cause);
+    for (const handlers of members) handlers.dispatch(END, cause, (e) => this.#events.error(threw("listener of onEnd", e)));
   }
+}
+
+/** What the server says no to, and why. */
+function refusal(m: TopicUnsubscribed & { group?: string }, why: string): NovaError {
+  return new NovaError(codeOf(m.code), `${m.topic ? `topic ${m.topic}` : `group ${m.group}`}: ${m.message || why}`, { topic: m.topic || undefined });
 }
 
 function newTopic(name: string, { from, limit = 0 }: SubscribeOptions = {}): Topic {
