@@ -158,7 +158,7 @@ export class Link {
 
   #retry(usual: number, reason: string, code?: number): void {
     const delay = this.#away || usual;
-    this.#hurried ||= !!this.#away;
+    if (this.#away) this.#hurried = true;
     this.#away = 0;
     this.#timer = setTimeout(() => this.#dial(), delay);
     this.#set({ state: "reconnecting", reason, code, attempt: this.#backoff.attempt, retryInMs: delay });
@@ -185,7 +185,7 @@ export class Link {
     clearTimeout(this.#timer);
     this.#heartbeat.stop();
     this.pace.limit(0, 0);
-    if (this.#openedAt > 0) this.#backoff.ended(Date.now() - this.#openedAt);
+    if (this.#openedAt) this.#backoff.ended(Date.now() - this.#openedAt);
     this.#openedAt = 0;
     this.#events.lost();
   }

@@ -88,7 +88,7 @@ export class SendQueue {
     const n = seq - this.#acked;
     if (!countable(seq) || n > this.#tried) return false;
     if (n > 0) {
-      for (const { done } of this.#drop(0, n)) done();
+      for (const entry of this.#drop(0, n)) entry.done();
       this.#acked = seq;
       this.#tried -= n;
       this.#sent = Math.max(0, this.#sent - n);

@@ -144,7 +144,7 @@ export class Topics {
     if (!topic.members.delete(handlers)) return;
     handlers.clear();
     this.#everyone.delete(handlers);
-    if (!topic.members.size && this.#byName.get(topic.name) === topic) this.leave(topic.name);
+    if (topic.members.size === 0 && this.#byName.get(topic.name) === topic) this.leave(topic.name);
   }
 
   /** Leaves a topic whatever subscribes to it. */
@@ -187,7 +187,7 @@ export class Topics {
       topic.ref = undefined;
       topic.asking = false;
       if (this.#listed.has(topic)) topic.id = 0;
-      else if (!topic.members.size) this.#forget(topic);
+      else if (topic.members.size === 0) this.#forget(topic);
       else this.#join(topic);
     }
     this.lost();

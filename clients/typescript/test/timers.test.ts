@@ -126,6 +126,13 @@ describe("heartbeat", () => {
     expect(client.status.state).toBe("reconnecting");
   });
 
+  test.each([0, Infinity, 2 ** 31])("an interval of %d is none: no ping but the first, no loss", async (intervalMs) => {
+    await start({ heartbeat: { intervalMs } });
+    last().open();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect([client.status.state, pings(last())]).toEqual(["connected", 1]);
+  });
+
   test("rtt is that of the last pong", async () => {
     await start();
     last().open();
