@@ -134,14 +134,14 @@ func Dial(ctx context.Context, address string, options Options) (*Conn, error) {
 
 // Connect starts the connection, unless it was started, ends a pause, and waits
 // for the outcome of the first attempt: nil once the server has admitted this
-// client. After an error the connection goes on trying unless its status is
-// Closed. ctx bounds the wait only. Errors carry a Code: Unavailable,
-// Unauthenticated, Denied, FailedPrecondition, or that of ctx.
+// client. After an error the connection goes on trying, until its status is Closed,
+// whose cause is the error then. ctx bounds the wait only. Errors carry a Code:
+// Unavailable, Unauthenticated, Denied, FailedPrecondition, or that of ctx.
 func (c *Conn) Connect(ctx context.Context) error {
 	c.mu.Lock()
-	if c.ended {
+	if err := c.usableLocked(); err != nil {
 		c.mu.Unlock()
-		return errClosed
+		return err
 	}
 	if !c.started {
 		c.started = true

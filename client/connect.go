@@ -31,7 +31,6 @@ func (c *Conn) run() {
 	}()
 	retry := retry{Reconnect: c.options.Reconnect, hasToken: c.options.Token != nil}
 	fetch := false
-	c.setStatus(Status{State: Connecting})
 	for {
 		pause := c.park()
 		if pause == nil {
@@ -44,6 +43,7 @@ func (c *Conn) run() {
 			return
 		}
 		if pause.on() {
+			c.setStatus(Status{State: Idle})
 			continue
 		}
 		d := retry.next(end, rand.Float64())
@@ -73,9 +73,10 @@ func (c *Conn) run() {
 func (c *Conn) end(cause error) {
 	c.setStatus(Status{State: Closed, Err: cause})
 	c.first(cause)
-	c.queue.end(cause)
+	lost := c.queue.end(cause)
 	c.endSubscriptions(cause)
 	c.report(cause)
+	c.reportLost(lost)
 }
 
 // first tells Connect the outcome of the first attempt, or of the first after a

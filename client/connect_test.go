@@ -326,6 +326,20 @@ func TestFirstAttempt(t *testing.T) {
 	}
 }
 
+// What the server has ended for good is not reported as connected, though it was.
+func TestConnectAfterTheServersEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newFake(t).start(client.Options{})
+		p.close(4403, "banned")
+		synctest.Wait()
+		for _, err := range []error{c.Connect(t.Context()), c.Resume(t.Context())} {
+			if nova.CodeOf(err) != nova.Denied || !strings.Contains(err.Error(), "banned") {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}
+
 func TestSilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)

@@ -84,13 +84,15 @@ func (c *Conn) park() *pause {
 		p := c.pause
 		c.mu.Unlock()
 		if !p.on() {
+			if c.Status().State == Idle {
+				c.setStatus(Status{State: Connecting})
+			}
 			return p
 		}
 		c.setStatus(Status{State: Idle})
 		close(p.parked)
 		select {
 		case <-p.over:
-			c.setStatus(Status{State: Connecting})
 		case <-c.closing:
 			return nil
 		}

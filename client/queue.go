@@ -151,6 +151,13 @@ func (q *queue) expire(now time.Time) (expired []item) {
 	return expired
 }
 
+// sweep is expire for who holds no lock.
+func (q *queue) sweep(now time.Time) (expired []item) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.expire(now)
+}
+
 // drop takes an application frame that is in no list any more out of the counts,
 // and tells who waits for it.
 func (q *queue) drop(it item, outcome error) {

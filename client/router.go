@@ -134,15 +134,9 @@ func (c *Conn) dispatch(id uint32, d nova.Delivery) {
 	for _, h := range anyone {
 		c.handle(h, d)
 	}
-	if len(streams) == 0 {
-		return
-	}
-	c.mu.Lock()
-	exact := c.topicsOn
-	c.mu.Unlock()
 	shared := false
 	for _, s := range streams {
-		if !s.wants(id, &d, exact) {
+		if !s.wants(id, &d) {
 			continue
 		}
 		if !shared {

@@ -16,6 +16,9 @@ import (
 const (
 	capSession = "session/1"
 
+	attachSize = 96 // at most what a nova.attach has beside its texts, in bytes
+	cursorSize = 64 // and one topic of it
+
 	ackEvery = 64              // numbered frames
 	ackAfter = 2 * time.Second // the first that is not acknowledged
 )
@@ -27,14 +30,23 @@ func violation(reason string) error {
 
 // attach asks for the session, or for a new one. Topics with a position go along
 // for the case that the session is lost, unless they have a limit, which attach
-// cannot tell. c.mu is held.
+// cannot tell, or there are more than the server's largest message takes. c.mu is
+// held.
 func (s *socket) attach() *control.Attach {
 	c := s.c
 	m := &control.Attach{Session: c.session, LastSeq: int64(c.numbers.Last()), Topics: []control.Cursor{}}
 	c.topics.unlist()
 	if c.topicsOn {
+		room := c.queue.most()
+		if room == 0 {
+			room = maxBatch
+		}
+		room -= attachSize + len(c.session)
 		for _, name := range slices.Sorted(maps.Keys(c.topics.byName)) {
 			if t := c.topics.byName[name]; t.at.Epoch != "" && !t.doubtful && t.limit == 0 {
+				if room -= cursorSize + len(name) + len(t.at.Epoch); room < 0 {
+					break
+				}
 				t.listed, t.asked = true, true
 				m.Topics = append(m.Topics, control.Cursor{Topic: name, Epoch: t.at.Epoch, Offset: int64(t.at.Offset)})
 			}

@@ -49,9 +49,9 @@ func newStream(sub *Subscription, event *wire.Event, backlog bool) *stream {
 	return &stream{sub: sub, wake: make(chan struct{}, 1), event: event, backlog: backlog}
 }
 
-// wants reports whether d is for this stream. exact: the server names topics.
-func (s *stream) wants(id uint32, d *nova.Delivery, exact bool) bool {
-	if d.Topic != s.sub.name && (exact || d.Topic != "") {
+// wants reports whether d is for this stream.
+func (s *stream) wants(id uint32, d *nova.Delivery) bool {
+	if d.Topic != s.sub.name && (d.Topic != "" || s.sub.named(d.Event)) {
 		return false
 	}
 	s.mu.Lock()
@@ -67,6 +67,9 @@ func (s *stream) push(id uint32, d nova.Delivery) pushed {
 	defer s.mu.Unlock()
 	if s.ended {
 		return pushedEnded
+	}
+	if s.event != nil && s.event.ID != id {
+		return pushedWaits // claimed since it was asked whether it wants this
 	}
 	full := s.full(len(d.Payload))
 	switch {

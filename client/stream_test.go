@@ -118,3 +118,19 @@ func TestStreamClasses(t *testing.T) {
 		}
 	}
 }
+
+// An iterator over one event that begins between the two steps of a dispatch has
+// nothing of another.
+func TestStreamClaimedDuringADispatch(t *testing.T) {
+	s := testStream(t)
+	s.backlog = true
+	d := quote("A", 1)
+	d.Topic = "t"
+	if !s.wants(market.QuoteEvent.ID(), &d) || !s.claim(market.ChatEvent.Info()) {
+		t.Fatal("not the case to test")
+	}
+	s.push(market.QuoteEvent.ID(), d)
+	if d, ok, _, _ := s.pop(); ok {
+		t.Errorf("it has %+v", d)
+	}
+}

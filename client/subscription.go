@@ -71,9 +71,11 @@ func (s *Subscription) Err() error {
 // any other ends the iterator with code Exhausted.
 //
 // The first iterator begins with what came since Subscribe, unless that is more
-// than it may wait for; later ones begin with what comes next. A base server
-// does not say which topic a frame belongs to: there the frames of all topics
-// are yielded. Payloads may be kept but not changed.
+// than it may wait for; later ones begin with what comes next. Frames that the
+// server sends without their topic are yielded where they may be of this one: all
+// of a base server, those of events that are not retained, and any while nothing in
+// this topic has had an offset, as in topics without history. Payloads may be kept
+// but not changed.
 func (s *Subscription) Frames(ctx context.Context, event *wire.Event) iter.Seq2[nova.Delivery, error] {
 	return func(yield func(nova.Delivery, error) bool) {
 		stream := s.stream(event)
@@ -98,6 +100,16 @@ func (s *Subscription) Frames(ctx context.Context, event *wire.Event) iter.Seq2[
 			}
 		}
 	}
+}
+
+// named reports whether the server says so when a frame of event is of this topic.
+func (s *Subscription) named(event *wire.Event) bool {
+	if event != nil && event.Retain == wire.RetainNone {
+		return false
+	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	return s.c.topicsOn && s.topic.at.Offset > 0
 }
 
 // Close ends the interest and its iterators; what they have not taken is lost.

@@ -96,15 +96,20 @@ func (q *queue) acknowledge(seq uint64) {
 	}
 }
 
-// end refuses everything from now on and tells all who wait.
-func (q *queue) end(cause error) {
+// end refuses everything from now on and tells all who wait. It returns the frames
+// whose outcome is unknown. The first cause counts.
+func (q *queue) end(cause error) (lost []item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.ended != nil {
+		return nil
+	}
 	q.ended = cause
 	for _, it := range slices.Concat(q.kept, q.waiting) {
 		switch {
 		case it.id == 0:
 		case it.tried:
+			lost = append(lost, it)
 			q.drop(it, errMaybe(it))
 		default:
 			q.drop(it, cause)
@@ -112,6 +117,7 @@ func (q *queue) end(cause error) {
 	}
 	q.kept, q.waiting = nil, nil
 	q.failSent()
+	return lost
 }
 
 // waiter waits for the outcome of the frames with ids from to to.
@@ -246,13 +252,21 @@ func (c confirmed) SendFrame(ctx context.Context, event *wire.Event, frame []byt
 	return c.outcome(ctx, w)
 }
 
+// outcome waits for it, and sees to it that frames do not wait for a connection for
+// longer than they may.
 func (c *Conn) outcome(ctx context.Context, w *waiter) error {
-	select {
-	case <-w.done:
-		return w.err
-	case <-ctx.Done():
-		c.queue.forget(w)
-		return ctx.Err()
+	old := time.NewTicker(c.options.Queue.MaxAge + time.Millisecond)
+	defer old.Stop()
+	for {
+		select {
+		case <-w.done:
+			return w.err
+		case <-ctx.Done():
+			c.queue.forget(w)
+			return ctx.Err()
+		case now := <-old.C:
+			c.reportExpired(c.queue.sweep(now))
+		}
 	}
 }
 

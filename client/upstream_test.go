@@ -1,9 +1,11 @@
 package client_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/client"
@@ -65,5 +67,50 @@ func TestNoLimitOfABaseServer(t *testing.T) {
 		say(t, c, long)
 		p.expect("chat " + long)
 		shut(t, c, p)
+	})
+}
+
+// Who waits for the outcome of a frame learns when it waited for a connection for too
+// long, though there is none to take it out of the queue.
+func TestConfirmedEndsWithoutAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		var r record
+		o := r.options()
+		o.Queue.MaxAge = time.Minute
+		c := f.client(o) // not connected: as while it is paused
+		start := time.Now()
+		say(t, c, "with a flush")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		outcomes := make(chan error, 2)
+		go func() {
+			outcomes <- market.ChatEvent.Send(ctx, c.Confirmed(), &market.Chat{Text: "confirmed"})
+		}()
+		go func() { outcomes <- c.Flush(ctx) }()
+		for range 2 {
+			if err := <-outcomes; nova.CodeOf(err) != nova.DeadlineExceeded || time.Since(start) > 61*time.Second {
+				t.Errorf("after %v: %v", time.Since(start), err)
+			}
+		}
+		r.is(t, "deadline_exceeded") // of the frame that nobody waits for by itself
+	})
+}
+
+// A server that ends the client for good has ended the session, too: what it may or
+// may not have handled is told like after any other loss of the session.
+func TestServersEndTellsWhatIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		var r record
+		c, p := f.session(r.options(), control.Session{})
+		say(t, c, "acknowledged", "not")
+		p.expect("chat acknowledged #1", "chat not #2")
+		p.control(&control.Ack{Seq: 1})
+		p.close(4403, "banned")
+		r.is(t, "denied, unknown_outcome")
+		if n := c.Stats().Unconfirmed; n != 1 {
+			t.Errorf("%d unconfirmed", n)
+		}
 	})
 }

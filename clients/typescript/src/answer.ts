@@ -7,7 +7,10 @@ import { Reader, Writer, type CallDescriptor, type Table } from "./wire/index.js
 
 /** What a handler of a call is told beside the request. */
 export interface CallContext {
-  /** Aborted at the caller's deadline, when it gives up, and when the connection is lost. */
+  /**
+   * Aborted at the caller's deadline, when it gives up, and when the connection is
+   * lost; its reason is a NovaError, which a handler that follows it may throw.
+   */
   readonly signal: AbortSignal;
   /** The caller's W3C traceparent; "" = none. */
   readonly trace: string;
@@ -37,7 +40,7 @@ export class Answers {
   constructor(core: Core) {
     this.#core = core;
     core.on(control.novaCall, (m) => void this.#call(m));
-    core.on(control.novaCancel, ({ id }) => this.#running.get(id)?.abort());
+    core.on(control.novaCancel, ({ id }) => this.#running.get(id)?.abort(new NovaError("cancelled", "the caller gave up")));
   }
 
   add<Q, R>(descriptor: CallDescriptor<Q, R>, handler: CallHandler<Q, R>): Handle {
@@ -54,7 +57,7 @@ export class Answers {
 
   /** The connection is gone: nobody takes the answers. */
   lost(): void {
-    for (const controller of this.#running.values()) controller.abort();
+    for (const controller of this.#running.values()) controller.abort(new NovaError("cancelled", "the connection was lost"));
     this.#running.clear();
   }
 
@@ -66,7 +69,7 @@ export class Answers {
     this.#busy++;
     const controller = new AbortController();
     this.#running.set(m.id, controller);
-    const timer = setTimeout(() => controller.abort(), Math.min(m.deadlineMs || ANSWER_MS, 2 ** 31 - 1));
+    const timer = setTimeout(() => controller.abort(new NovaError("deadline_exceeded", "the time for the call is over")), Math.min(m.deadlineMs || ANSWER_MS, 2 ** 31 - 1));
     let payload: Uint8Array | undefined;
     let error: unknown;
     try {

@@ -213,6 +213,7 @@ class Calls {
   }
 
   #restart(): void {
+    if (/idle|closed/.test(this.#client.status.state)) return; // ended meanwhile: the next connection says it
     this.#client.pause();
     this.#client.resume();
   }

@@ -315,7 +315,7 @@ export class Client {
     s.on = m.caps.includes(SESSION);
     if (!s.on) return;
     this.#resuming = false;
-    this.#control(control.novaAttach, { session: s.name, lastSeq: s.last, topics: this.#positions ? this.#topics.cursors() : [] });
+    this.#control(control.novaAttach, { session: s.name, lastSeq: s.last, topics: this.#positions ? this.#topics.cursors(this.#queue.largest) : [] });
   }
 
   #welcome(m: control.Welcome): void {

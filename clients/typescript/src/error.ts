@@ -49,8 +49,7 @@ export class NovaError extends Error {
 
   constructor(readonly code: Code, message: string, context: ErrorContext = {}) {
     super(message, context); // takes its cause only
-    this.event = context.event;
-    this.topic = context.topic;
+    Object.assign(this, context);
   }
 }
 

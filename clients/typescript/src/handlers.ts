@@ -37,8 +37,6 @@ interface Entry {
   active: boolean;
 }
 
-const NONE: readonly Entry[] = [];
-
 /**
  * The handlers of some events. Lists are replaced, never changed: a handler
  * added during a dispatch does not run in it, one removed does not run any more.
@@ -71,7 +69,7 @@ export class Handlers {
 
   /** Calls the handlers of a key in the order they were added, then, with any, those of every event. */
   dispatch(key: Key, value: unknown, thrown: Thrown, meta?: Meta, any = false): void {
-    const rest = any ? this.#list(ANY) : NONE;
+    const rest = any ? this.#list(ANY) : [];
     for (const list of [this.#list(key), rest]) {
       for (const entry of list) {
         if (!entry.active) continue;
@@ -86,6 +84,6 @@ export class Handlers {
   }
 
   #list(key: Key): readonly Entry[] {
-    return this.#byKey.get(key) ?? NONE;
+    return this.#byKey.get(key) ?? [];
   }
 }

@@ -5,7 +5,7 @@ export function bounded(ms: number, least: number): number {
 
 /** When a silent connection counts as dead. */
 export interface HeartbeatOptions {
-  /** Time between two pings in ms. Default what the server says, else 15,000. */
+  /** Time between two pings in ms; 0 or Infinity = none. Default what the server says, else 15,000. */
   intervalMs?: number;
   /** Silent intervals after which the connection is dead. Default 2. */
   misses?: number;
@@ -40,7 +40,6 @@ export class Heartbeat {
   start(serverMs: number): void {
     this.#intervalMs = this.#options.intervalMs ?? (serverMs > 0 ? bounded(serverMs, 1_000) : 15_000);
     this.#heard = true;
-    this.#missed = 0;
     this.#wait(this.#intervalMs, false);
     this.#ping();
   }
@@ -67,7 +66,7 @@ export class Heartbeat {
     clearTimeout(this.#timer);
     this.#probing = probing;
     const late = Date.now() + ms * 1.5;
-    this.#timer = setTimeout(() => this.#tick(late), ms);
+    if (ms > 0 && ms < 2e9) this.#timer = setTimeout(() => this.#tick(late), ms); // a timer that cannot wait so long does not wait at all
   }
 
   #tick(late: number): void {
@@ -75,10 +74,7 @@ export class Heartbeat {
     this.#probing = false;
     if (this.#heard) this.#missed = 0;
     else if (Date.now() > late) return this.probe();
-    else if (probed || ++this.#missed >= (this.#options.misses ?? 2)) {
-      this.stop();
-      return this.#dead();
-    }
+    else if (probed || ++this.#missed >= (this.#options.misses ?? 2)) return this.#dead();
     this.#heard = false;
     this.#wait(this.#intervalMs, false);
     this.#ping();

@@ -125,14 +125,13 @@ export class Inbox {
     const meta: { -readonly [K in keyof Meta]: Meta[K] } = { event: event?.name ?? "", id, seq };
     let topic: Topic | undefined;
     if (frame.trailer) {
-      const { ref, offset } = parseTrailer(frame.view, frame);
-      topic = this.#topics.find(ref);
-      if (!topic || offset === Infinity || !this.#topics.advance(topic, offset)) {
+      topic = this.#topics.place(parseTrailer(frame.view, frame));
+      if (!topic) {
         this.stats.stale++;
         return;
       }
       meta.topic = topic.name;
-      meta.offset = offset;
+      meta.offset = topic.position!.offset;
     }
     if (!event) return this.#unknown(frame, meta);
     const any = !event.internal;

@@ -24,8 +24,9 @@ export interface IterateOptions extends SubscribeOptions {
  * each key is kept, one with delivery "drop" is dropped and told to onGap with
  * reason "consumer", and any other ends the loop with an error.
  * The loop throws NovaError exhausted (it did not keep up), cancelled or
- * unavailable (the client was closed, by itself or by the server), or the reason
- * of the signal.
+ * unavailable (the client was closed, by itself or by the server), what the server
+ * refused the topic with or put the client out of it for, or the reason of the
+ * signal. It ends when `unsubscribe` leaves the topic.
  * @throws NovaError failed_precondition when the client is closed, invalid for a bad topic or limit
  */
 export function iterate<T>(client: Client, event: EventDescriptor<T>, options: IterateOptions = {}): AsyncIterableIterator<T> {
@@ -61,6 +62,7 @@ class Iteration<T> implements AsyncIterableIterator<T> {
         if (state === "closed") this.#end({ cause: new NovaError(code === undefined ? "cancelled" : "unavailable", `the client is closed: ${reason}`) });
       }),
     ];
+    if (joined) handles.push(joined.onEnd((error) => this.#end(error && { cause: error })));
     const abort = () => this.#end({ cause: signal!.reason });
     this.#stop = () => {
       for (const handle of handles) handle.off();

@@ -1,11 +1,11 @@
 import { Backoff } from "./backoff.js";
-import { describe, judge } from "./closecode.js";
+import { POLICY, TOKEN, isFinal } from "./closecode.js";
 import { NovaError } from "./error.js";
 import { Heartbeat, bounded } from "./heartbeat.js";
 import { socketUrl, webSocketOf } from "./options.js";
 import type { Options } from "./options.js";
 import { Pace } from "./pace.js";
-import { hangUp, transmit } from "./socket.js";
+import { OPEN, hangUp } from "./socket.js";
 import type { WebSocketClass, WebSocketLike } from "./socket.js";
 import type { Status } from "./status.js";
 import { onWake } from "./wake.js";
@@ -63,15 +63,15 @@ export class Link {
     this.#url = socketUrl(url);
     this.#Class = webSocketOf(options);
     this.#backoff = new Backoff(options.reconnect);
-    this.pace = new Pace((frame) => transmit(this.socket, frame), events.room);
+    this.pace = new Pace((frame) => this.socket?.readyState === OPEN && (this.socket.send(frame), true), events.room);
     this.#heartbeat = new Heartbeat(options.heartbeat ?? {}, events.ping, () => this.#fail("no answer"));
   }
 
   start(): void {
     if (this.status.state !== "idle") return;
     this.#unwake ??= onWake(() => this.#wake());
+    void this.#dial(); // before a listener may close or pause
     this.#set({ state: "connecting" });
-    void this.#dial();
   }
 
   pause(): void {
@@ -103,13 +103,15 @@ export class Link {
 
   async #dial(): Promise<void> {
     const attempt = ++this.#attempt;
+    this.#timer = setTimeout(() => this.#fail("no welcome in time"), this.#options.connectTimeoutMs ?? 10_000);
     let token: string | undefined;
     try {
+      await 0; // nothing of it happens within the call
       token = await this.#options.token?.();
     } catch (cause) {
       if (attempt !== this.#attempt) return;
       this.#events.error(new NovaError("unauthenticated", `the token option failed: ${String(cause)}`, { cause }));
-      return this.#retry(this.#backoff.next(), "no token");
+      return this.#fail("no token");
     }
     if (attempt !== this.#attempt) return;
     try {
@@ -128,20 +130,18 @@ export class Link {
       };
       ws.onerror = () => {}; // a close event always follows; without a handler ws would throw
     } catch (cause) {
-      return this.finish(`WebSocket failed: ${String(cause)}`);
+      this.finish(`WebSocket failed: ${String(cause)}`);
     }
-    this.#timer = setTimeout(() => this.#fail("no welcome in time"), this.#options.connectTimeoutMs ?? 10_000);
   }
 
   /** The socket closed by itself. */
   #closed(code: number, reason: string): void {
     this.socket = undefined;
     this.#release();
-    const text = describe(code, reason);
-    const verdict = judge(code, reason);
-    if (verdict === "stop") return this.finish(text, code);
-    let delay = this.#backoff.next(verdict === "slow");
-    if (verdict === "token") {
+    const text = reason || (code === 1006 ? "connection lost or refused" : `closed with code ${code}`);
+    if (isFinal(code, reason)) return this.finish(text, code);
+    let delay = this.#backoff.next(code === POLICY);
+    if (code === TOKEN) {
       if (this.#renewed || !this.#options.token) return this.finish("unauthenticated", code);
       this.#renewed = true;
       // At once, but not again and again when the server takes back what it accepted.
@@ -158,9 +158,9 @@ export class Link {
 
   #retry(usual: number, reason: string, code?: number): void {
     const delay = this.#away || usual;
-    this.#hurried ||= !!this.#away;
+    if (this.#away) this.#hurried = true;
     this.#away = 0;
-    this.#timer = setTimeout(() => void this.#dial(), delay);
+    this.#timer = setTimeout(() => this.#dial(), delay);
     this.#set({ state: "reconnecting", reason, code, attempt: this.#backoff.attempt, retryInMs: delay });
   }
 
@@ -185,7 +185,7 @@ export class Link {
     clearTimeout(this.#timer);
     this.#heartbeat.stop();
     this.pace.limit(0, 0);
-    if (this.#openedAt > 0) this.#backoff.ended(Date.now() - this.#openedAt);
+    if (this.#openedAt) this.#backoff.ended(Date.now() - this.#openedAt);
     this.#openedAt = 0;
     this.#events.lost();
   }

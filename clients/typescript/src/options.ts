@@ -27,7 +27,7 @@ export interface Options {
   queue?: QueueOptions;
   /** Bounds of what waits behind a hole in the numbers. */
   gate?: GateOptions;
-  /** How long an attempt may take until the server's welcome in ms. Default 10,000. */
+  /** How long an attempt may take, the token option included, until the server's welcome in ms. Default 10,000. */
   connectTimeoutMs?: number;
   /**
    * Plain int64 fields outside ±(2^53−1): "warn" delivers the nearest number and

@@ -87,9 +87,8 @@ export class SendQueue {
   ack(seq: number): boolean {
     const n = seq - this.#acked;
     if (!countable(seq) || n > this.#tried) return false;
-    for (let i = 0; i < n; i++) this.#entries[i]!.done();
     if (n > 0) {
-      this.#drop(0, n);
+      for (const entry of this.#drop(0, n)) entry.done();
       this.#acked = seq;
       this.#tried -= n;
       this.#sent = Math.max(0, this.#sent - n);

@@ -16,14 +16,8 @@ export interface WebSocketLike {
 /** A WebSocket class: the browser's own, or `ws` in Node. */
 export type WebSocketClass = new (url: string, protocols?: string[]) => WebSocketLike;
 
-const OPEN = 1;
-
-/** Sends a frame; false when the socket is not open. */
-export function transmit(ws: WebSocketLike | undefined, frame: Uint8Array): boolean {
-  if (ws?.readyState !== OPEN) return false;
-  ws.send(frame);
-  return true;
-}
+/** readyState of a socket that takes frames. */
+export const OPEN = 1;
 
 /** Closes, or ends the attempt: should it still open, it is closed then. */
 export function hangUp(ws: WebSocketLike, code: number, reason: string): void {

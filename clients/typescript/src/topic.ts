@@ -1,13 +1,13 @@
 import { novaSubscribe, subscribe, unsubscribe } from "./control/index.js";
 import type { Cursor, TopicRejected, TopicSubscribed, TopicUnsubscribed } from "./control/index.js";
-import { NovaError, codeOf } from "./error.js";
+import { NovaError, codeOf, threw } from "./error.js";
 import type { Hole } from "./gate.js";
 import { Handlers } from "./handlers.js";
 import type { Handle, Handler } from "./handlers.js";
 import { countable } from "./session.js";
 import { sha256Head } from "./sha256.js";
 import type { Told } from "./told.js";
-import type { EventDescriptor } from "./wire/index.js";
+import type { EventDescriptor, Trailer } from "./wire/index.js";
 import { utf8 } from "./wire/text.js";
 
 /** A position in the history of a topic. */
@@ -44,10 +44,17 @@ export interface Subscription {
   /** The last join continued exactly at `position`: nothing was missed. */
   readonly recovered: boolean;
   /**
-   * Handles an event of this topic. A server that does not tell topics with its
-   * frames makes it see every event of that kind while the subscription is open.
+   * Handles an event of this topic. Events that come without their topic (all of a
+   * server that does not tell topics, those that are not retained, and what is sent
+   * to no topic) are handled by every subscription.
    */
   on<T>(event: EventDescriptor<T>, handler: Handler<T>): Handle;
+  /**
+   * Calls listener when the subscription ends before it is closed: with why, when
+   * the server refuses the topic or puts the client out of it, which onError is told
+   * too; without, when `unsubscribe` leaves it. It is not joined again by itself.
+   */
+  onEnd(listener: (error: NovaError | undefined) => void): Handle;
   /** Leaves; handlers of this subscription are not called any more. */
   close(): void;
 }
@@ -79,6 +86,11 @@ export interface Topic {
   /** What trailers call it; undefined until the server has answered. */
   ref?: bigint | undefined;
 }
+
+/** Bytes of one topic in an attach, with the longest name. */
+const CURSOR = 384;
+/** Key of the listeners that are told of the end. */
+const END = "end";
 
 /** The topics of one client. */
 export class Topics {
@@ -123,6 +135,7 @@ export class Topics {
         this.#events.know(event);
         return handlers.add(event.id, handler);
       },
+      onEnd: (listener) => handlers.add(END, listener),
       close: () => this.#close(topic, handlers),
     };
   }
@@ -142,10 +155,15 @@ export class Topics {
     this.#leave(name);
   }
 
-  /** What attach lists, should the session be lost: the positions known. It cannot tell a limit. */
-  cursors(): Cursor[] {
-    this.#listed.clear();
-    for (const topic of this.#byName.values()) if (topic.position && !topic.limit && !topic.doubtful) this.#listed.add(topic);
+  /**
+   * What attach lists, should the session be lost: the positions known. It cannot tell
+   * a limit. Others, and what does not fit a message, are joined one by one then.
+   */
+  cursors(largest: number): Cursor[] {
+    this.lost();
+    for (const topic of this.#byName.values()) {
+      if (topic.position && !topic.limit && !topic.doubtful && this.#listed.size < Math.min(largest, 65_536) / CURSOR) this.#listed.add(topic);
+    }
     return [...this.#listed].map((t) => ({ topic: t.name, ...t.position! }));
   }
 
@@ -172,7 +190,7 @@ export class Topics {
       else if (topic.members.size === 0) this.#forget(topic);
       else this.#join(topic);
     }
-    this.#listed.clear();
+    this.lost();
   }
 
   /** Everyone who handles events of this topic; all topics when it is not told. */
@@ -180,17 +198,13 @@ export class Topics {
     return topic?.members ?? this.#everyone;
   }
 
-  /** Topic of a trailer; undefined when it is not (any more) joined. */
-  find(ref: bigint): Topic | undefined {
-    return this.#byRef.get(ref);
-  }
-
-  /** Moves the position; false when the frame was delivered before. */
-  advance(topic: Topic, offset: number): boolean {
-    const at = topic.position;
-    if (!at || offset <= at.offset) return false;
+  /** Topic of a trailer, whose position moves; undefined when it is not (any more) joined, or the frame was delivered before. */
+  place({ ref, offset }: Trailer): Topic | undefined {
+    const topic = this.#byRef.get(ref);
+    const at = topic?.position;
+    if (!at || offset <= at.offset || offset === Infinity) return undefined;
     at.offset = offset;
-    return true;
+    return topic;
   }
 
   /** Takes the server's word that a topic is joined; false when it cannot be. */
@@ -226,21 +240,14 @@ export class Topics {
   rejected(m: TopicRejected): void {
     const topic = this.#byName.get(m.topic);
     if (topic?.id === m.id) {
-      this.#forget(topic);
       this.#settle(m.topic);
-    } else if (m.topic) return; // an answer to what was left meanwhile
-    this.#tell(m, m.topic ? `topic ${m.topic}` : `group ${m.group}`, "refused");
+      this.#forget(topic, refusal(m, "refused"));
+    } else if (m.group) this.#events.error(refusal(m, "refused"));
   }
 
   unsubscribed(m: TopicUnsubscribed): void {
     const topic = this.#byName.get(m.topic);
-    if (!topic?.ref || topic.asking) return; // it speaks of the time before our request
-    this.#forget(topic);
-    if (topic.members.size > 0) this.#tell(m, `topic ${m.topic}`, "left by the server");
-  }
-
-  #tell(m: TopicUnsubscribed, what: string, why: string): void {
-    this.#events.error(new NovaError(codeOf(m.code), `${what}: ${m.message || why}`, { topic: m.topic || undefined }));
+    if (topic?.ref && !topic.asking) this.#forget(topic, refusal(m, "left by the server")); // else it speaks of the time before our request
   }
 
   /** Offsets of a topic that will not come, unless the position is past them. */
@@ -272,11 +279,19 @@ export class Topics {
     for (const sign of "+-") this.#told.delete(sign + name);
   }
 
-  #forget(topic: Topic): void {
-    this.#byName.delete(topic.name);
-    for (const handlers of topic.members) this.#everyone.delete(handlers);
-    this.#byRef.delete(topic.ref!);
+  /** It ends for its members, if any: on the server's word, or because the application leaves it. */
+  #forget({ name, ref, members }: Topic, cause?: NovaError): void {
+    this.#byName.delete(name);
+    this.#byRef.delete(ref!);
+    for (const handlers of members) this.#everyone.delete(handlers);
+    if (cause && members.size) this.#events.error(cause);
+    for (const handlers of members) handlers.dispatch(END, cause, (e) => this.#events.error(threw("listener of onEnd", e)));
   }
+}
+
+/** What the server says no to, and why. */
+function refusal(m: TopicUnsubscribed & { group?: string }, why: string): NovaError {
+  return new NovaError(codeOf(m.code), `${m.topic ? `topic ${m.topic}` : `group ${m.group}`}: ${m.message || why}`, { topic: m.topic || undefined });
 }
 
 function newTopic(name: string, { from, limit = 0 }: SubscribeOptions = {}): Topic {

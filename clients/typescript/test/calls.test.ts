@@ -144,6 +144,21 @@ describe("call", () => {
     expect((await answer).bid).toBe(1);
   });
 
+  test("first used between both hellos: who pauses or closes meanwhile stays so", async () => {
+    for (const [end, state, code] of [["pause", "idle", 4000], ["close", "closed", 1000]] as const) {
+      server.greet = () => {};
+      start();
+      const peer = await server.accept();
+      await peer.next(control.hello);
+      enableCalls(client);
+      client.onError(() => client[end]()); // which is told of another schema
+      peer.welcome([...CAPS, "schema/ffffffffffffffff"]);
+      expect((await peer.end()).code).toBe(code);
+      expect(client.status.state).toBe(state);
+      client.close();
+    }
+  });
+
   test("close rejects: not sent is cancelled, sent is unknown", async () => {
     const peer = await open();
     const sent = code(call(client, getQuote, { symbol: "A" }));
@@ -175,6 +190,17 @@ describe("onCall", () => {
     expect(await peer.next(control.novaReply)).toMatchObject({ id: 3, code: 3 });
     ask(peer, 4, "getQuote", undefined, -5);
     expect(await peer.next(control.novaReply)).toMatchObject({ id: 4, code: 4 });
+    expect(errors).toEqual([]);
+  });
+
+  test("a handler that follows its signal: the caller learns of the deadline, and onError of nothing", async () => {
+    const peer = await open();
+    onCall(client, getQuote, (_, { signal }) => new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason))));
+    ask(peer, 1, "getQuote", undefined, 1);
+    expect(await peer.next(control.novaReply)).toMatchObject({ id: 1, code: 4, message: "the time for the call is over" });
+    ask(peer, 2);
+    peer.send(control.novaCancel, { id: 2 });
+    expect(await peer.next(control.novaReply)).toMatchObject({ id: 2, code: 1 });
     expect(errors).toEqual([]);
   });
 

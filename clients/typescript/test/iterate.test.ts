@@ -63,6 +63,29 @@ test("the server closing for good is unavailable", async () => {
   await expect(next).rejects.toMatchObject({ code: "unavailable", message: "the client is closed: banned" });
 });
 
+test("a topic that is refused, taken away or left ends it, after what came before", async () => {
+  const strict = new TestServer({ schema, refuseTopic: (topic) => (topic === "secret" ? "denied" : undefined) });
+  client.close();
+  client = strict.connect();
+  const told: string[] = [];
+  client.onError((e) => told.push(`${e.code} ${e.topic}`));
+  await strict.connected();
+  const refused = iterate(client, quote, { topic: "secret" });
+  await expect(refused.next()).rejects.toMatchObject({ code: "denied", topic: "secret" });
+  expect((await refused.next()).done).toBe(true);
+  const kicked = iterate(client, quote, { topic: "t" });
+  strict.flush();
+  strict.publish(quote, q(1), { topic: "t" });
+  strict.kick("client-1", "t", "denied", "out");
+  expect((await kicked.next()).value.ts).toBe(1);
+  await expect(kicked.next()).rejects.toMatchObject({ code: "denied", message: "topic t: out" });
+  const left = iterate(client, quote, { topic: "t" });
+  const next = left.next();
+  client.unsubscribe("t");
+  expect((await next).done).toBe(true);
+  expect(told).toEqual(["denied secret", "denied t"]);
+});
+
 test("a signal ends it with its reason", async () => {
   const abort = new AbortController();
   const loop = iterate(client, quote, { signal: abort.signal, topic: "t" });

@@ -4,7 +4,7 @@ import * as control from "../src/control/index.js";
 import { refOf } from "../src/topic.js";
 import { mixed, quote } from "./fixtures/market.js";
 import { aQuote } from "./fixtures/values.js";
-import type { Peer } from "./server.js";
+import { frameOf, type Peer } from "./server.js";
 import { client, errors, gap, gaps, reach, say, seen, server, settled, start } from "./sessionharness.js";
 
 describe("topics and groups over sessions", () => {
@@ -203,6 +203,28 @@ describe("topics and groups over sessions", () => {
     await settled(peer, 2);
     expect(gaps).toEqual([...want, { topic: "t", from: offset + 1, to: offset + 2, reason: "log" }]);
     expect([sub.recovered, sub.position]).toEqual([ok, { epoch, offset: offset + 3 }]);
+  });
+
+  test("an attach lists no more than the server's largest message takes, the others are joined", async () => {
+    start();
+    const names = Array.from({ length: 40 }, (_, n) => `${10 + n}${"x".repeat(253)}`);
+    for (const name of names) client.subscribe(name);
+    const peer = await server.accept();
+    await peer.session({ maxMessage: 4096 });
+    let seq = 0;
+    for (const topic of names) {
+      const { id } = await peer.next(control.novaSubscribe);
+      peer.send(control.novaSubscribed, { id, topic, epoch: "e".repeat(22), offset: 7, recovered: false, replayed: 0 }, { seq: ++seq });
+    }
+    await settled(peer, ++seq);
+    peer.ws.terminate();
+    const next = await server.accept();
+    const attach = await next.session({ session: "n1.bbbb" });
+    expect(frameOf(control.novaAttach, attach).length).toBeLessThan(4096);
+    expect(attach.topics.length).toBeGreaterThan(8);
+    for (const topic of names.slice(attach.topics.length)) {
+      expect(await next.next(control.novaSubscribe)).toMatchObject({ topic, epoch: "e".repeat(22), offset: 7 });
+    }
   });
 
   test("limit goes along, also when the topic is joined again from a position", async () => {

@@ -126,6 +126,13 @@ describe("heartbeat", () => {
     expect(client.status.state).toBe("reconnecting");
   });
 
+  test.each([0, Infinity, 2 ** 31])("an interval of %d is none: no ping but the first, no loss", async (intervalMs) => {
+    await start({ heartbeat: { intervalMs } });
+    last().open();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect([client.status.state, pings(last())]).toEqual(["connected", 1]);
+  });
+
   test("rtt is that of the last pong", async () => {
     await start();
     last().open();
@@ -199,6 +206,39 @@ describe("attempts", () => {
     last().lose();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(FakeSocket.all).toHaveLength(2);
+  });
+});
+
+describe("an attempt that its listener or its token ends", () => {
+  test.each(["close", "pause"] as const)("%s when told that it begins: no socket is made", async (end) => {
+    client = createClient("ws://x/ws", { webSocket: FakeSocket });
+    client.onStatus(({ state }) => state === "connecting" && client[end]());
+    client.connect();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([FakeSocket.all.length, client.status.state]).toEqual([0, end === "close" ? "closed" : "idle"]);
+  });
+
+  test("a token that never comes is given up like a welcome, and has no effect later", async () => {
+    const give: ((token: string) => void)[] = [];
+    await start({ token: () => new Promise((done) => give.push(done)) });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(client.status).toMatchObject({ state: "reconnecting", reason: "no welcome in time" });
+    await vi.advanceTimersByTimeAsync(250);
+    expect(give.length).toBe(2);
+    give[0]!("late");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(FakeSocket.all).toHaveLength(0);
+    give[1]!("t");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(FakeSocket.all).toHaveLength(1);
+    last().open();
+    expect(client.status.state).toBe("connected");
+  });
+
+  test("a token option that throws at once is tried again", async () => {
+    await start({ token: () => { throw new Error("no"); } });
+    expect(client.status).toMatchObject({ state: "reconnecting", reason: "no token", attempt: 1 });
+    expect(errors.map((e) => e.code)).toEqual(["unauthenticated"]);
   });
 });
 

@@ -115,6 +115,28 @@ describe("topics and groups", () => {
     expect(errors.map((e) => [e.code, e.topic, e.message])).toEqual([["denied", "t1", "topic t1: no"], ["denied", "t2", "topic t2: revoked"]]);
   });
 
+  test("a subscription is told of its end once, and may be made again in it", async () => {
+    server.greet = (peer) => peer.welcome(["topics/1"]);
+    const c = start();
+    const sub = c.subscribe("t");
+    const told: unknown[] = [];
+    sub.onEnd((e) => {
+      told.push(e?.code);
+      c.subscribe("t").onEnd((e) => told.push(e));
+    });
+    sub.onEnd(() => { throw new Error("boom"); });
+    const peer = await server.accept();
+    const { id } = await peer.next(control.novaSubscribe);
+    peer.send(control.novaRejected, { id, topic: "t", group: "", code: 7, message: "no" });
+    const again = await peer.next(control.novaSubscribe);
+    expect([told, again.id]).toEqual([["denied"], id + 1]);
+    expect(errors.map((e) => e.message)).toEqual(["topic t: no", "a listener of onEnd threw: Error: boom"]);
+    sub.close();
+    c.unsubscribe("t");
+    await peer.next(control.unsubscribe);
+    expect(told).toEqual(["denied", undefined]);
+  });
+
   test("topics joined by the server are named", async () => {
     server.greet = (peer) => peer.welcome(["topics/1"]);
     const c = start();

@@ -8,7 +8,10 @@ import type { Session } from "./session.js";
 /** What a handler of a test server is told beside the request. */
 export interface CallFrom {
   readonly clientId: string;
-  /** Aborted at the caller's deadline, when it gives up, and when its connection is lost. */
+  /**
+   * Aborted at the caller's deadline, when it gives up, and when its connection is
+   * lost; its reason is a NovaError, which a handler that follows it may throw.
+   */
   readonly signal: AbortSignal;
   /** The caller's W3C traceparent; "" = none. */
   readonly trace: string;
@@ -47,7 +50,7 @@ export class Calls {
     const controller = new AbortController();
     const running = of(this.#running, s);
     running.set(id, controller);
-    const timer = setTimeout(() => controller.abort(), deadlineMs || ANSWER_MS);
+    const timer = setTimeout(() => controller.abort(new NovaError("deadline_exceeded", "the time for the call is over")), deadlineMs || ANSWER_MS);
     try {
       const { call, handler } = answer;
       const request = decode(name, "request", call.request, payload, "invalid");
@@ -64,7 +67,7 @@ export class Calls {
 
   /** A client waits no longer. */
   cancel(s: Session, id: number): void {
-    of(this.#running, s).get(id)?.abort();
+    of(this.#running, s).get(id)?.abort(new NovaError("cancelled", "the caller gave up"));
   }
 
   /** Calls a client. */
@@ -110,7 +113,7 @@ export class Calls {
 
   /** The connection of a session is gone: nothing of its calls gets an answer. */
   lost(s: Session): void {
-    for (const controller of of(this.#running, s).values()) controller.abort();
+    for (const controller of of(this.#running, s).values()) controller.abort(new NovaError("cancelled", "the connection was lost"));
     this.#running.delete(s);
     for (const { fail } of of(this.#waiting, s).values()) fail(new NovaError("unknown_outcome", "the connection was lost before the answer"));
     this.#waiting.delete(s);
