@@ -19,6 +19,7 @@ const longestTurn = 30 * time.Second
 
 // next takes a place and returns how long until its turn, in whole seconds from 1 on.
 func (t *turns) next(rate float64, now time.Time) time.Duration {
+	rate = max(rate, minRate) // as the quota has it
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if d := now.Sub(t.last); !t.last.IsZero() && d > 0 {

@@ -12,6 +12,19 @@ import (
 	"github.com/ignex/nova/server"
 )
 
+// Even a rate of next to nothing tells a time that a header can carry.
+func TestTurnsOfTinyRates(t *testing.T) {
+	for _, rate := range []float64{1e-3, 1e-9, 1e-10, 1e-12, 1e-300, 5e-324} {
+		r := newQuietRig(t, hub.Options{}, server.Options{AcceptRate: rate, AcceptBurst: 1})
+		ask(r.srv, "GET", "/ws", nil)
+		for range 3 {
+			if w := ask(r.srv, "GET", "/ws", nil); w.Code != 503 || w.Header().Get("Retry-After") != "30" {
+				t.Errorf("rate %g: %d, Retry-After %q", rate, w.Code, w.Header().Get("Retry-After"))
+			}
+		}
+	}
+}
+
 // Who comes faster than the accept rate is asked to come back when it is his turn.
 func TestTurnedAwayInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
