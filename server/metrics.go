@@ -36,11 +36,15 @@ func (c *counters) closed(code int) {
 	if c.codes == nil {
 		c.codes = map[int]uint64{}
 	}
-	if _, ok := c.codes[code]; !ok && len(c.codes) >= 64 {
+	if _, ok := c.codes[code]; !ok && chosen(code) && len(c.codes) >= 64 {
 		code = 0 // clients choose from thousands; the labels stay few
 	}
 	c.codes[code]++
 }
+
+// chosen reports whether a close code is one of the thousands for applications, and
+// none of the protocol's.
+func chosen(code int) bool { return code >= 3000 && code != 4401 && code != 4403 }
 
 // Metrics returns a snapshot.
 func (s *Server) Metrics() Metrics {

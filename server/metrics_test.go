@@ -71,6 +71,32 @@ func value(t *testing.T, families map[string]*dto.MetricFamily, name, label stri
 	return 0
 }
 
+// A client may choose its close code, and no number of choices hides the codes that the
+// server closes with.
+func TestCloseCodesOfClientsHideNone(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{})
+	const codes = 80
+	for n := range codes {
+		p := r.join("", "")
+		p.write(ws.AppendMasked(nil, ws.Close, ws.AppendClosePayload(nil, 4500+n, ""), [4]byte{}))
+		p.untilClosed()
+	}
+	eventually(t, "all are counted", func() bool {
+		sum := uint64(0)
+		for _, n := range r.srv.Metrics().Closed {
+			sum += n
+		}
+		return sum == codes
+	})
+	p := r.join("", "")
+	p.write(ws.AppendMasked(nil, ws.Text, []byte("x"), [4]byte{}))
+	p.expectEnd(1003, "text frame received")
+	closed := r.srv.Metrics().Closed
+	if closed[1003] != 1 || closed[0] != codes-64 || len(closed) != 64+2 {
+		t.Errorf("%v", closed)
+	}
+}
+
 func TestMetricNames(t *testing.T) {
 	r := newRig(t, hub.Options{}, server.Options{AdminToken: "admin"})
 	want := map[string]string{ // name: label, "" = none
