@@ -87,11 +87,7 @@ func (c *conn) enter(payload []byte) error {
 // until the present one has expired, and so does one over the rate limit.
 func (c *conn) renew(payload []byte, over bool) error {
 	if over {
-		var m control.Auth
-		if m.UnmarshalNova(payload) == nil {
-			c.tell(&control.Authed{ID: m.ID, Code: int64(nova.Exhausted), Message: "too many messages"})
-		}
-		return nil
+		return c.tooEarly(control.AuthID, payload)
 	}
 	current := c.entry.identity
 	current.UserID = c.session().User() // which the application may have changed
@@ -112,6 +108,16 @@ func (c *conn) renew(payload []byte, over bool) error {
 		return c.refuseToken(m, err)
 	}
 	c.tell(&control.Authed{ID: m.ID, Code: int64(codeOf(err)), Message: refusalOf(err, m.Token).text})
+	return nil
+}
+
+// tooEarly drops a frame over the rate limit of a connection that authenticates; who
+// sends a token is told to send it again.
+func (c *conn) tooEarly(id uint32, payload []byte) error {
+	var m control.Auth
+	if id == control.AuthID && m.UnmarshalNova(payload) == nil {
+		c.tell(&control.Authed{ID: m.ID, Code: int64(nova.Exhausted), Message: "too many messages"})
+	}
 	return nil
 }
 

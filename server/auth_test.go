@@ -365,6 +365,28 @@ func TestLobby(t *testing.T) {
 	}
 }
 
+// The rate limit holds before the token, too: what it drops there is dropped, and a
+// token that comes too early may be sent again.
+func TestLobbyKeepsTheRateLimit(t *testing.T) {
+	limit := server.RateLimit{MessagesPerSecond: 0.001, Burst: 2, Policy: server.LimitDrop}
+	r := newRig(t, hub.Options{}, server.Options{LateAuth: time.Minute, Token: "x", RateLimit: limit})
+	p := r.lobby("auth/1") // its hello takes a token
+	for ts := range int64(5) {
+		p.send(&control.Ping{Ts: ts})
+	}
+	p.send(&control.Auth{ID: 7, Token: "x"})
+	var pong control.Pong
+	if p.control(control.PongID, &pong); pong.Ts != 0 {
+		t.Errorf("pong %d", pong.Ts)
+	}
+	if m := p.authed(); m.ID != 7 || m.Code != int64(nova.Exhausted) || m.Message != "too many messages" {
+		t.Errorf("%+v", m)
+	}
+	if m := r.srv.Metrics(); m.RateLimited != 5 || m.Connections != 1 {
+		t.Errorf("%d limited, %d connections", m.RateLimited, m.Connections)
+	}
+}
+
 func TestLateAuthenticationTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newQuietRig(t, hub.Options{}, server.Options{LateAuth: 3 * time.Second, Token: "x"})

@@ -52,6 +52,9 @@ func (c *conn) frame(data []byte, joined bool) error {
 		}
 	}
 	if c.waits() {
+		if over {
+			return c.tooEarly(head.ID, payload)
+		}
 		return c.lobby(head, payload)
 	}
 	if head.ID == control.HelloID {
