@@ -16,10 +16,11 @@ const cutEarly = 250 * time.Millisecond
 // closes them one by one with 1012 behind what they have queued, and waits until all
 // are gone. It returns before ctx ends: shortly before that it cuts off who is left,
 // and returns an error with code DeadlineExceeded, or Cancelled. No goroutine of the
-// server is left then, unless a hook of the application does not return. The hub
-// is not closed, and sessions live on in it.
+// server is left then, unless a hook of the application does not return. With a ctx
+// that is over already it cuts all off at once. The hub is not closed, and sessions
+// live on in it.
 func (s *Server) Shutdown(ctx context.Context) error {
-	began := time.Now()
+	began, late := time.Now(), ctx.Err() != nil
 	idle := s.drain()
 	work, cancel := withoutEnd(ctx)
 	defer cancel()
@@ -42,6 +43,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	select {
 	case <-closed:
 	case <-ctx.Done():
+		if late {
+			select {
+			case <-closed:
+			case <-time.After(cutEarly):
+			}
+		}
 		select {
 		case <-closed: // both at once
 		default:

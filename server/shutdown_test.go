@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,6 +59,22 @@ func (p *rawPeer) untilClosed() (f farewell) {
 
 // Five hundred clients learn that the server goes and when to come back, and get
 // first what was published to them.
+// Without any time connections are cut off at once, and the error says that, and not
+// that something of the application hangs.
+func TestShutdownWithoutTime(t *testing.T) {
+	r := newRig(t, hub.Options{}, server.Options{})
+	r.join("", "").sync()
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	err := r.srv.Shutdown(ctx)
+	if nova.CodeOf(err) != nova.DeadlineExceeded || !strings.Contains(err.Error(), "1 of 1 connections did not end in time and were cut off") {
+		t.Errorf("%v", err)
+	}
+	if n := r.srv.Metrics().Connections; n != 0 {
+		t.Errorf("%d connections are left", n)
+	}
+}
+
 func TestShutdownWithManyClients(t *testing.T) {
 	const clients, trades = 500, 20
 	r := newRig(t, hub.Options{}, server.Options{})
