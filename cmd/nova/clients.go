@@ -51,6 +51,9 @@ an id it shows that client with its topics and groups. --watch shows it again ev
 			if len(args) > 1 {
 				return usagef("unexpected argument %q; name one client, or none for all", args[1])
 			}
+			if len(args) == 1 && args[0] == "" {
+				return usagef("the id is empty; name one client, or none for all")
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -51,6 +52,9 @@ func (t *pubTarget) check(cmd *cobra.Command) error {
 		}
 		given = name
 	}
+	if cmd.Flags().Changed("except") && t.Except == "" {
+		return usagef("--except is empty; name a client, or leave the flag out")
+	}
 	return nil
 }
 
@@ -74,6 +78,8 @@ first line. The first bad line ends the command, unless --skip-bad is given.`,
 				return usagef("unexpected argument %q; quote the JSON so that it is one argument", args[2])
 			case len(args) == 2 && o.from != "":
 				return usagef("both JSON and --from are given; keep one")
+			case len(args) == 2 && strings.TrimSpace(args[1]) == "":
+				return usagef("the JSON is empty; write nova pub %s JSON", args[0])
 			case len(args) == 1 && o.from == "":
 				return usagef("nothing to publish; give JSON, - for standard input, or --from FILE")
 			}

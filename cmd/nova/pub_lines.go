@@ -105,6 +105,9 @@ type csvColumn struct {
 func newCSVLines(name string, r io.Reader, layout *wire.Layout, table *wire.Table) (*csvLines, error) {
 	c := &csvLines{in: csv.NewReader(r)}
 	header, err := c.in.Read()
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the file is empty")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: cannot read the names of the columns: %w", name, err)
 	}
@@ -137,7 +140,6 @@ func findField(layout *wire.Layout, table *wire.Table, path []string) *wire.Fiel
 
 func (c *csvLines) next() numbered {
 	cells, err := c.in.Read()
-	line, _ := c.in.FieldPos(0)
 	var parse *csv.ParseError
 	switch {
 	case errors.Is(err, io.EOF):
@@ -147,6 +149,7 @@ func (c *csvLines) next() numbered {
 	case err != nil:
 		return numbered{err: fmt.Errorf("cannot read on: %w", err)}
 	}
+	line, _ := c.in.FieldPos(0) // only of a line that was read: others may have no cell
 	row := map[string]any{}
 	for i, cell := range cells {
 		column := c.columns[i]

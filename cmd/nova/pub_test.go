@@ -104,6 +104,31 @@ func TestPubErrors(t *testing.T) {
 	fails(t, 1, []string{"pub", "tick", `{"name":"a","n":1}`, "--url", other.URL, "--schema", schema}, "/api/publish answered 404 Not Found; is this a nova server?")
 }
 
+// A line of CSV with a quote in the wrong place is a bad line like others.
+func TestPubBrokenQuotes(t *testing.T) {
+	_, url := startDemo(t, "--schema", write(t, "tiny.json", tinySchema))
+	file := write(t, "ticks.csv", "name,n\na,1\nb\"c,2\nd,3\n\"e,4\n")
+	fails(t, 1, []string{"pub", "tick", "--url", url, "--from", file}, file+":3: bad line: bare \"", "(the 1 before it are published; --skip-bad goes on)")
+	got := runNova(t, "", "pub", "tick", "--url", url, "--from", file, "--skip-bad")
+	if got.code != 0 || !strings.Contains(got.stdout, "published 2 tick to everyone in ") || !strings.Contains(got.stdout, ", skipped 2 bad lines;") || !strings.Contains(got.stderr, file+":5: bad line: ") {
+		t.Error(got)
+	}
+	fails(t, 1, []string{"pub", "tick", "--url", url, "--from", write(t, "empty.csv", "")}, "empty.csv:1: cannot read the names of the columns: the file is empty")
+}
+
+// What an unset shell variable leaves is refused, not taken for something else.
+func TestEmptyArguments(t *testing.T) {
+	fails(t, 2, []string{"pub", "tick", ""}, "the JSON is empty; write nova pub tick JSON")
+	fails(t, 2, []string{"pub", "tick", " \n"}, "the JSON is empty; write nova pub tick JSON")
+	fails(t, 2, []string{"pub", "tick", "{}", "--except", ""}, "--except is empty")
+	fails(t, 2, []string{"clients", ""}, "the id is empty; name one client, or none for all")
+	fails(t, 2, []string{"health", "--url", ""}, "is no address of a server")
+	schema := write(t, "tiny.json", tinySchema)
+	for _, flag := range []string{"--token", "--admin-token", "--token-file", "--tls-cert", "--jwt-issuer", "--jwt-key-set-url", "--config", "--schema"} {
+		fails(t, 2, []string{"serve", "--schema", schema, "--addr", "127.0.0.1:0", flag, ""}, flag+": the value is empty; give one, or leave the flag out")
+	}
+}
+
 // freePort returns an address on which nothing listens.
 func freePort(t *testing.T) string {
 	t.Helper()

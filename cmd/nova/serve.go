@@ -22,10 +22,11 @@ type serveOptions struct {
 	serveSettings
 	set    *config.Set
 	config string
+	flags  *pflag.FlagSet
 }
 
 func newServeOptions(flags *pflag.FlagSet) *serveOptions {
-	o := &serveOptions{}
+	o := &serveOptions{flags: flags}
 	flags.SortFlags = false
 	flags.StringVar(&o.config, "config", "", "config file; also from NOVA_CONFIG; default nova.yaml if there is one")
 	o.set = o.declare()
@@ -35,6 +36,9 @@ func newServeOptions(flags *pflag.FlagSet) *serveOptions {
 
 // load reads all settings and checks what one alone cannot tell.
 func (o *serveOptions) load() error {
+	if o.config == "" && o.flags.Changed("config") {
+		return usagef("--config: %v", config.ErrEmpty)
+	}
 	path, optional := config.Find(o.config, usualConfig)
 	err := o.set.Load(path, optional, os.Environ())
 	switch {

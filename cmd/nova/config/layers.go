@@ -28,6 +28,9 @@ func (e *ValueError) Error() string {
 
 func (e *ValueError) Unwrap() error { return e.Err }
 
+// ErrEmpty is what is wrong with a flag that is given without a value.
+var ErrEmpty = errors.New("the value is empty; give one, or leave the flag out")
+
 // wrong says which setting an error is about, in the words of the file.
 func (t *Setting) wrong(value string, err error) error { return t.wrongAs(t.Key, value, err) }
 
@@ -69,6 +72,9 @@ func (f flagValue) Type() string { return f.setting.kind }
 // Set keeps the value for Load: the flags come last.
 func (f flagValue) Set(text string) error {
 	given, err := f.setting.parse(text)
+	if text == "" && err == nil {
+		err = ErrEmpty // an unset variable of a shell must not switch a check off
+	}
 	if err != nil {
 		return f.setting.wrongAs("--"+flagName(f.setting.Key), text, err)
 	}
