@@ -68,7 +68,8 @@ func (d *demo) serve(ctx context.Context, listener net.Listener) error {
 			return errors.Join(err, d.hub.Close(ctx))
 		}
 	}
-	web := &http.Server{Handler: d.routes(), ConnContext: withConn, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn)}
+	web := d.srv.HTTPServer(d.routes())
+	web.ConnContext, web.ErrorLog = withConn, slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn)
 	run, cancel := context.WithCancelCause(ctx)
 	var tasks sync.WaitGroup
 	tasks.Go(func() {
