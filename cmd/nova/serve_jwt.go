@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -40,6 +42,9 @@ func (j *jwtSettings) open(ctx context.Context, logger *slog.Logger) (*jwtauth.A
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.key, err)
 		}
+		if len(bytes.TrimSpace(data)) == 0 {
+			return nil, usagef("%s: %s is empty", f.key, f.path)
+		}
 		*f.into = data
 	}
 	// It lives until close, longer than ctx: clients that renew while they are sent
@@ -52,10 +57,20 @@ func (j *jwtSettings) open(ctx context.Context, logger *slog.Logger) (*jwtauth.A
 		reading, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		if err := auth.Refresh(reading); err != nil {
-			logger.Warn("the key set cannot be read yet", "url", options.KeySetURL, "error", err)
+			logger.Warn("the key set cannot be read yet", "url", withoutSecrets(options.KeySetURL), "error", err)
 		}
 	}
 	return auth, nil
+}
+
+// withoutSecrets returns an address without its user and query, which may hold a
+// password.
+func withoutSecrets(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // authenticate says who a token is for, and keeps with the client what the token
