@@ -117,10 +117,6 @@ func (o *serveOptions) check() error {
 	switch {
 	case o.schema == "":
 		return usagef("no schema is given; write --schema FILE, NOVA_SCHEMA or schema in %s", usualConfig)
-	case !strings.HasPrefix(o.path, "/") || strings.ContainsAny(o.path, " {}?#"):
-		return usagef("path %q is no path of a URL; write one such as /ws", o.path)
-	case o.path == "/" || strings.HasPrefix(o.path, "/api/") || reserved[o.path]:
-		return usagef("path %q is used already; choose another, such as /ws", o.path)
 	case o.log.MaxBytes > 0 && o.log.MaxBytes < leastLog:
 		return usagef("filelog.max-bytes is too small; write 1MiB or more, or 0 for no limit")
 	case o.server.MaxPartialBytes < int64(o.server.MaxMessageSize):
@@ -130,13 +126,12 @@ func (o *serveOptions) check() error {
 	case (o.cert == "") != (o.key == ""):
 		return usagef("tls.cert and tls.key go together; give both or none")
 	}
-	if err := o.checkTokens(); err != nil {
-		return err
+	for _, check := range []func() error{func() error { return checkPath(o.path) }, o.checkTokens, o.access.check, o.checkRules, o.checkIdle} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	if err := o.access.check(); err != nil {
-		return err
-	}
-	return o.checkRules()
+	return nil
 }
 
 // reserved are the paths beside that of the WebSocket.
@@ -148,7 +143,17 @@ const leastLog = 1 << 20
 // leastToken is the least length of an admin token: shorter ones can be guessed.
 const leastToken = 16
 
+// sendable reports whether a header can carry a token as it is.
+func sendable(token string) bool {
+	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
 func (o *serveOptions) checkTokens() error {
+	for key, token := range map[string]string{"admin.token": o.server.AdminToken, "token": o.server.Token} {
+		if !sendable(token) {
+			return usagef("%s has a character that no header can carry, such as a space or a line break; write letters and digits, such as openssl rand -hex 32 makes", key)
+		}
+	}
 	switch {
 	case o.server.AdminToken != "" && len(o.server.AdminToken) < leastToken:
 		return usagef("admin.token has %d bytes; write at least %d, such as openssl rand -hex 32 makes", len(o.server.AdminToken), leastToken)

@@ -236,6 +236,9 @@ func (s *service) greet(listener net.Listener) {
 	if s.server.Token == "" && s.auth == nil {
 		s.logger.Warn("no token and no jwt: everyone may connect")
 	}
+	if s.logsNothing() {
+		s.logger.Warn("filelog.dir is given, but no topic is logged: add log: true to a rule in topics")
+	}
 	if text := descriptorWarning(s.server.MaxConnections); text != "" {
 		s.logger.Warn(text)
 	}

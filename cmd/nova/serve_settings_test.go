@@ -60,6 +60,60 @@ func TestServeErrors(t *testing.T) {
 	fails(t, 2, serve(), "unknown environment variable NOVA_MAX_CONECTIONS; did you mean NOVA_MAX_CONNECTIONS?")
 }
 
+// A path that no request can have, or that is taken, is refused, whatever it holds.
+func TestServePaths(t *testing.T) {
+	schema := write(t, "tiny.json", tinySchema)
+	for _, path := range []string{"ws", "/a b", "/a\tb", "/a\nb", "/a%zz", "/a%2Fb", "//ws", "/ws//x", "/ws/..", "/./ws", "/{x}", "/ws?x"} {
+		fails(t, 2, []string{"serve", "--addr", "127.0.0.1:0", "--schema", schema, "--path", path}, "is no path of a URL; write one such as /ws")
+	}
+	for _, path := range []string{"/", "/healthz", "/api/publish"} {
+		fails(t, 2, []string{"serve", "--addr", "127.0.0.1:0", "--schema", schema, "--path", path}, "is used already; choose another, such as /ws")
+	}
+}
+
+// A setting that would do nothing is refused, and the other that it needs is named.
+func TestServeSettingsThatDoNothing(t *testing.T) {
+	schema := write(t, "tiny.json", tinySchema)
+	serve := func(args ...string) []string {
+		return append([]string{"serve", "--addr", "127.0.0.1:0", "--schema", schema}, args...)
+	}
+	fails(t, 2, serve("--rate-limit-policy", "close"), "rate-limit.policy does nothing without a limit; set rate-limit.messages, rate-limit.per-user or rate-limit.per-ip")
+	fails(t, 2, serve("--max-connections-per-user", "3"), "max-connections-per-user does nothing without users; set jwt")
+	fails(t, 2, serve("--token", "abc", "--rate-limit-per-user", "3"), "rate-limit.per-user does nothing without users; set jwt")
+	fails(t, 2, serve("--access-topics", "user.{user}"), "access.topics has {user}, but nothing tells users apart; set jwt")
+	fails(t, 2, serve("--token", "abc", "--max-unauthenticated", "5"), "max-unauthenticated does nothing without late-auth; set it")
+	fails(t, 2, serve("--token", "abc", "--max-unauthenticated-per-ip", "5"), "max-unauthenticated-per-ip does nothing without late-auth; set it")
+	fails(t, 2, serve("--token", "abc", "--expiry-grace", "5s"), "expiry-grace does nothing without jwt; set it")
+	fails(t, 2, serve("--compression-min-size", "5"), "compression.min-size does nothing without compression.level; set it")
+	fails(t, 2, serve("--filelog-sync", "always"), "filelog.sync does nothing without filelog.dir; set it")
+	fails(t, 2, serve("--filelog-max-age", "1h"), "filelog.max-age does nothing without filelog.dir; set it")
+	logs, _ := startServe(t, "--filelog-dir", t.TempDir())
+	logs.logged(t, "filelog.dir is given, but no topic is logged: add log: true to a rule in topics")
+}
+
+// Tokens that no client could send are refused at the start.
+func TestServeTokensThatNobodyCanSend(t *testing.T) {
+	schema := write(t, "tiny.json", tinySchema)
+	for _, text := range []string{adminToken + " \r\n", " " + adminToken, adminToken + "\n" + adminToken, adminToken + "\x00", adminToken + "\n\n", "0123456789abcdef\u00fc"} {
+		for _, flag := range []string{"admin-token", "token"} {
+			fails(t, 2, []string{"serve", "--addr", "127.0.0.1:0", "--schema", schema, "--" + flag + "-file", write(t, "token", text)},
+				strings.Replace(flag, "-", ".", 1)+" has a character that no header can carry", "write letters and digits, such as openssl rand -hex 32 makes")
+		}
+	}
+}
+
+// Files of keys without keys in them.
+func TestServeKeyFilesWithoutKeys(t *testing.T) {
+	schema := write(t, "tiny.json", tinySchema)
+	for _, flag := range []string{"public-key-file", "key-set-file"} {
+		for _, text := range []string{"", "\n"} {
+			file := write(t, "keys", text)
+			fails(t, 2, []string{"serve", "--addr", "127.0.0.1:0", "--schema", schema, "--jwt-" + flag, file, "--jwt-secret", "a secret of more than thirty-two bytes"},
+				"jwt."+flag+": "+file+" is empty")
+		}
+	}
+}
+
 func TestConfig(t *testing.T) {
 	file := write(t, "nova.yaml", "schema: tiny.json\nadmin: {token: 0123456789abcdef}\norigins: [https://a.example.com]\n")
 	t.Setenv("NOVA_MAX_CONNECTIONS", "5000")
