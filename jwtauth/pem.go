@@ -15,7 +15,7 @@ func parsePEM(text []byte) ([]key, error) {
 	for n := 1; ; n++ {
 		block, rest := pem.Decode(text)
 		if block == nil {
-			if len(bytes.TrimSpace(text)) > 0 {
+			if n == 1 && len(text) > 0 || len(bytes.TrimSpace(text)) > 0 {
 				return nil, fmt.Errorf("no PEM block number %d", n)
 			}
 			return keys, nil

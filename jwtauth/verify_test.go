@@ -292,6 +292,7 @@ func TestOptions(t *testing.T) {
 		"RSA key of 1024 bits":         {PublicKeys: toPEM(weak.Public())},
 		"a private key":                {PublicKeys: []byte(private)},
 		"no PEM block number 1":        {PublicKeys: []byte("key")},
+		"PublicKeys: no PEM block":     {PublicKeys: []byte("\n"), Secret: secret},
 		"no PEM block number 2":        {PublicKeys: append(toPEM(rsaKey().Public()), "rest"...)},
 		"not a JSON Web Key Set":       {KeySet: []byte("{")},
 		`no list "keys"`:               {KeySet: []byte("{}")},
