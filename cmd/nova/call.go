@@ -140,9 +140,7 @@ func (o *callOptions) exchange(ctx context.Context, layout *wire.Layout, call *w
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		if closed := conn.Close(closing); err == nil {
-			err = closed
-		}
+		_ = conn.Close(closing) // who was answered has the answer, with a goodbye or without
 	}()
 	response, err = conn.CallFrame(ctx, call, nova.Encoded{Payload: request, Unsafe: layout.CheckInt64(call.Request, request)})
 	var coded *nova.Error

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"io"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -32,4 +35,65 @@ func TestCallNobodyHandles(t *testing.T) {
 	schema := write(t, "calls.json", strings.Replace(tinySchema, `"events":`, `"calls": {"ask": {"request": {"type": "object", "properties": {}}, "response": {"type": "object", "properties": {}}}}, "events":`, 1))
 	_, url := startDemo(t, "--schema", schema)
 	fails(t, 1, []string{"call", "ask", "--url", url}, "nova call: ask: ", "(unimplemented)")
+}
+
+// What was received counts, also when the server then does not say goodbye.
+func TestReceivedIsReceived(t *testing.T) {
+	_, url := startDemo(t, "--rate", "500")
+	proxy := withoutGoodbye(t, strings.TrimPrefix(url, "http://"))
+	got := runNova(t, "", "sub", "quote", "--url", proxy, "--topic", "equities", "--count", "1", "--json")
+	if got.code != 0 || strings.Count(got.stdout, "\n") != 1 || got.stderr != "" {
+		t.Error(got)
+	}
+	got = runNova(t, "", "call", "getQuote", `{"symbol":"AAPL"}`, "--url", proxy)
+	if got.code != 0 || !strings.HasPrefix(got.stdout, `{"symbol":"AAPL","bid":`) || got.stderr != "" {
+		t.Error(got)
+	}
+}
+
+// withoutGoodbye returns the address of a proxy that passes everything on but the
+// close frames of clients.
+func withoutGoodbye(t *testing.T, to string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				from.Close()
+				continue
+			}
+			running.Go(func() {
+				_, _ = io.Copy(from, server) // ends with either
+				from.Close()
+			})
+			running.Go(func() {
+				defer server.Close()
+				_, _ = io.Copy(forgetful{server}, from)
+			})
+		}
+	})
+	t.Cleanup(func() { listener.Close(); running.Wait() })
+	return "http://" + listener.Addr().String()
+}
+
+// forgetful leaves out a close frame at the end of what it writes: 8 bytes, since it is
+// masked and holds a code.
+type forgetful struct{ io.Writer }
+
+func (f forgetful) Write(b []byte) (int, error) {
+	keep := b
+	if at := len(b) - 8; at >= 0 && b[at] == 0x88 && b[at+1] == 0x82 {
+		keep = b[:at]
+	}
+	_, err := f.Writer.Write(keep)
+	return len(b), err
 }

@@ -97,9 +97,7 @@ func (o *subOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	err = s.receive(ctx, conn)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	if closed := conn.Close(closing); err == nil {
-		err = closed
-	}
+	_ = conn.Close(closing) // what was received is, with a goodbye or without
 	if flushed := s.out.Flush(); err == nil {
 		err = flushed
 	}
