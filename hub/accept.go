@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 
@@ -78,7 +79,7 @@ func (s *Session) judged(hook func() error) error {
 	err := guard(hook)
 	var p *panicError
 	if errors.As(err, &p) {
-		s.hub.options.Logger.Error("hook panicked", "client", s.id, "panic", p.value, "stack", p.stack)
+		s.hub.sparse.Write(s.hub.options.Logger, slog.LevelError, "hook panicked", "", "client", s.id, "panic", p.value, "stack", p.stack)
 	}
 	return err
 }

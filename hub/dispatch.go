@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -322,7 +323,7 @@ func (s *Session) ordered(c *session.Cursor, slow bool, fn func(ctx context.Cont
 func (s *Session) runHook(fn func(ctx context.Context)) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.hub.options.Logger.Error("hook panicked", "client", s.id, "panic", p, "stack", string(debug.Stack()))
+			s.hub.sparse.Write(s.hub.options.Logger, slog.LevelError, "hook panicked", "", "client", s.id, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	fn(s.hub.ctx)
@@ -342,7 +343,7 @@ func (s *Session) failed(e *eventState, err error) bool {
 		return false
 	}
 	e.errors.Add(1)
-	s.hub.options.Logger.Error("handler failed", "event", e.event.Name, "client", s.id, "error", err)
+	s.hub.sparse.Write(s.hub.options.Logger, slog.LevelError, "handler failed", e.event.Name, "event", e.event.Name, "client", s.id, "error", err)
 	return true
 }
 

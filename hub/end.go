@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"context"
+	"log/slog"
 
 	"github.com/ignex/nova/session"
 )
@@ -81,7 +82,7 @@ func (s *Session) tearDown(discard bool, reason EndReason) {
 	s.mu.Unlock()
 	if reason == EndSlow { // not here: this may be the loop of a shard
 		h.start(func() {
-			h.options.Logger.Warn("slow client ended: what must arrive did not fit into its queue", "client", s.id, "user", s.User())
+			h.sparse.Write(h.options.Logger, slog.LevelWarn, "slow client ended: what must arrive did not fit into its queue", "", "client", s.id, "user", s.User())
 		})
 	}
 	s.cutCalls(nil)

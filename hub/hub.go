@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ignex/nova"
+	"github.com/ignex/nova/internal/sparse"
 	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire"
 )
@@ -49,7 +50,8 @@ type Hub struct {
 	answers    answers
 	workers    workers
 
-	unsafeCalls sync.Map // names of calls whose integers were logged
+	unsafeCalls sync.Map   // names of calls whose integers were logged
+	sparse      sparse.Log // of what clients cause
 
 	clientsMu sync.RWMutex
 	clients   map[string]*Session

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/session"
@@ -110,7 +111,7 @@ func (s *Session) denied(what, name string, err error) error {
 	if coded, ok := asCoded(err); ok {
 		return coded
 	}
-	s.hub.options.Logger.Info("join refused", what, name, "client", s.id, "error", err)
+	s.hub.sparse.Write(s.hub.options.Logger, slog.LevelInfo, "join refused", what, what, name, "client", s.id, "error", err)
 	return nova.Errorf(nova.Denied, "%s %q is not allowed", what, name)
 }
 

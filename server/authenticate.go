@@ -36,7 +36,7 @@ func (s *Server) identify(ctx context.Context, c Credentials) (Identity, error) 
 		level = slog.LevelError
 	}
 	code := codeOf(err).String()
-	s.sparse.log(s.options.Logger, level, "connection not authenticated", code+level.String(), "remote", c.Request.RemoteAddr,
+	s.sparse.Write(s.options.Logger, level, "connection not authenticated", code+level.String(), "remote", c.Request.RemoteAddr,
 		"code", code, "error", redact(err.Error(), c.Token))
 	return Identity{}, err
 }

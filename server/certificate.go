@@ -23,7 +23,8 @@ type CertificateOptions struct {
 // called from any goroutine.
 //
 //	cert, err := server.LoadCertificate("tls.crt", "tls.key", server.CertificateOptions{})
-//	web := &http.Server{TLSConfig: &tls.Config{GetCertificate: cert.GetCertificate}}
+//	web := srv.HTTPServer(mux)
+//	web.TLSConfig = &tls.Config{GetCertificate: cert.GetCertificate}
 //	err = web.ListenAndServeTLS("", "")
 type Certificate struct {
 	certFile, keyFile string

@@ -201,7 +201,7 @@ func TestCheckInboundOfCalls(t *testing.T) {
 	if m := r.hub.Metrics(); m.Invalid != 6 || m.NotAllowed != 0 || m.Undecodable != 0 {
 		t.Errorf("%d invalid, %d not allowed, %d undecodable", m.Invalid, m.NotAllowed, m.Undecodable)
 	}
-	if text := logged.String(); strings.Count(text, "hook panicked") != 2 || strings.Contains(text, "a secret") {
+	if text := logged.String(); !strings.Contains(text, "hook panicked") || strings.Contains(text, "a secret") {
 		t.Errorf("logged %s", text)
 	}
 }

@@ -2,7 +2,10 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -11,12 +14,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/server"
+	"github.com/ignex/nova/wire"
 	"github.com/ignex/nova/wire/control"
 )
 
@@ -125,6 +131,71 @@ func TestLog(t *testing.T) {
 			t.Errorf("the log has %q in it:\n%s", secret, text)
 		}
 	}
+}
+
+// What a client can cause as often as it likes fills no disk: the hub, too, writes of
+// each message one line a second, and the next one says how many were left out.
+func TestClientsFillNoLog(t *testing.T) {
+	const times = 50
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedLog
+		logger := slog.New(slog.NewJSONHandler(&log, nil))
+		refuse := func(_ context.Context, _ *nova.Client, name string) error {
+			if name == "panic" {
+				panic("no")
+			}
+			return errors.New("no")
+		}
+		r := newQuietRig(t, hub.Options{Logger: logger, AuthorizeTopic: refuse, AuthorizeGroup: refuse, MaxTopicsPerClient: 1000,
+			OnConnect:        func(context.Context, *nova.Client) { panic("no") },
+			AuthorizePublish: func(context.Context, *nova.Client, *wire.Event) error { panic("no") }}, server.Options{Logger: logger, Heartbeat: -1})
+		market.QuoteEvent.On(r.hub, func(context.Context, *nova.Client, *market.Quote) error { return nil })
+		_ = r.hub.AllowInbound("quote")
+		for range 2 {
+			p := r.greet(r.dialPipe())
+			for range times {
+				p.send(&control.Subscribe{Topic: "t"})
+				p.send(&control.JoinGroup{Group: "g"})
+				p.event(t, quote(1))
+			}
+			p.sync()
+			synctest.Wait() // the hooks have run
+			p.net.Close()
+			time.Sleep(2 * time.Second)
+		}
+		got := log.logged(t)
+		for message, want := range map[string]int{"INFO join refused": 4, "ERROR hook panicked": 2} {
+			if got[message] != want {
+				t.Errorf("%d lines %q, want %d", got[message], message, want)
+			}
+		}
+		if text := log.String(); strings.Count(text, fmt.Sprintf(`"more":%d}`, times-1)) != 2 {
+			t.Errorf("the log does not say how many lines are left out:\n%s", text)
+		}
+	})
+}
+
+// Handlers that fail on what clients send fill none either.
+func TestFailingHandlersFillNoLog(t *testing.T) {
+	const times = 50
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedLog
+		r := newQuietRig(t, hub.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, server.Options{Heartbeat: -1})
+		market.QuoteEvent.On(r.hub, func(context.Context, *nova.Client, *market.Quote) error { return errors.New("no") })
+		p := r.greet(r.dialPipe())
+		for range times {
+			p.event(t, quote(1))
+		}
+		p.sync()
+		synctest.Wait()
+		p.net.Close()
+		if got := log.logged(t); got["ERROR handler failed"] != 1 {
+			t.Errorf("%v", got)
+		}
+		if n := r.hub.Metrics().HandlerErrors["quote"]; n != times {
+			t.Errorf("%d are counted", n)
+		}
+	})
 }
 
 // The document names messages as the code writes them.

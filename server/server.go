@@ -12,6 +12,7 @@ import (
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/sparse"
 	"github.com/ignex/nova/internal/ws"
 	"github.com/ignex/nova/wire/control"
 )
@@ -29,7 +30,7 @@ type Server struct {
 	turns   turns
 	limits  *limits // of what clients send; nil = none
 	metrics counters
-	sparse  sparse
+	sparse  sparse.Log
 
 	partial atomic.Int64 // bytes of unfinished messages
 	open    atomic.Int64 // connections and upgrades under way
@@ -159,7 +160,7 @@ func (s *Server) yield(id string) {
 func (s *Server) start(w http.ResponseWriter, r *http.Request, e *entry, key string) bool {
 	session, err := s.hub.Open(r.Context(), e.identity, max(s.options.MaxUndecodable, 0))
 	if err != nil {
-		s.sparse.log(s.options.Logger, slog.LevelWarn, "connection refused by the hub", nova.CodeOf(err).String(), "remote", r.RemoteAddr, "error", err)
+		s.sparse.Write(s.options.Logger, slog.LevelWarn, "connection refused by the hub", nova.CodeOf(err).String(), "remote", r.RemoteAddr, "error", err)
 		s.places.leave(e)
 		no := refuseDraining
 		if nova.CodeOf(err) == nova.Invalid {

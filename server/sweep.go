@@ -45,7 +45,7 @@ func (c *conn) check(now int64, ping []byte) {
 		if !c.closing.Swap(true) {
 			c.code.Store(1013)
 			c.server.metrics.closed(1013) // cannot be told: the socket takes nothing
-			c.server.sparse.log(o.Logger, slog.LevelWarn, "stalled connection cut off", "", "client", c.session().ID(), "ip", c.RemoteIP())
+			c.server.sparse.Write(o.Logger, slog.LevelWarn, "stalled connection cut off", "", "client", c.session().ID(), "ip", c.RemoteIP())
 		}
 		c.cut()
 		return

@@ -121,7 +121,7 @@ func (s *Server) gates(r *http.Request, e *entry) *refusal {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	s.metrics.refused.Add(1)
 	if !no.told {
-		s.sparse.log(s.options.Logger, slog.LevelWarn, "connection refused", no.text, "reason", no.text, "remote", r.RemoteAddr)
+		s.sparse.Write(s.options.Logger, slog.LevelWarn, "connection refused", no.text, "reason", no.text, "remote", r.RemoteAddr)
 	}
 	if no.status == http.StatusServiceUnavailable {
 		s.hub.NoteRefusal()

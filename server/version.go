@@ -21,6 +21,6 @@ func (c *conn) compareSchema(caps []string) {
 	if len(theirs) > 16 {
 		theirs = theirs[:16] // no fingerprint is longer
 	}
-	c.server.sparse.log(c.server.options.Logger, slog.LevelInfo, "client with another schema", "",
+	c.server.sparse.Write(c.server.options.Logger, slog.LevelInfo, "client with another schema", "",
 		"client", c.session().ID(), "fingerprint", theirs, "own", own[len(schemaCap):])
 }
