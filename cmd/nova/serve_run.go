@@ -16,6 +16,7 @@ import (
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/sparse"
 	"github.com/ignex/nova/jwtauth"
 	"github.com/ignex/nova/server"
 	"github.com/ignex/nova/topiclog/filelog"
@@ -161,7 +162,7 @@ func (s *service) routes() http.Handler {
 // serve answers until ctx ends, then sends everyone away.
 func (s *service) serve(ctx context.Context, listener net.Listener) error {
 	web := s.srv.HTTPServer(s.routes())
-	web.TLSConfig, web.IdleTimeout, web.ErrorLog = s.tls, 2*time.Minute, log.New(&webErrors{s.logger}, "", 0)
+	web.TLSConfig, web.IdleTimeout, web.ErrorLog = s.tls, 2*time.Minute, log.New(&webErrors{logger: s.logger}, "", 0)
 	failed := make(chan error, 1)
 	go func() {
 		if s.tls != nil {
@@ -244,15 +245,18 @@ func (s *service) greet(listener net.Listener) {
 	}
 }
 
-// webErrors takes the lines of the HTTP server. Handshakes that fail are what port
-// scans leave behind: they must not fill the log.
-type webErrors struct{ logger *slog.Logger }
+// webErrors takes the lines of the HTTP server. Strangers cause them: they must not
+// fill the log. Handshakes that fail are what port scans leave behind.
+type webErrors struct {
+	logger *slog.Logger
+	sparse sparse.Log
+}
 
 func (w *webErrors) Write(line []byte) (int, error) {
 	text, level := strings.TrimSpace(string(line)), slog.LevelWarn
 	if strings.Contains(text, "TLS handshake error") {
 		level = slog.LevelDebug
 	}
-	w.logger.Log(context.Background(), level, text)
+	w.sparse.Write(w.logger, level, "a connection failed", level.String(), "error", text)
 	return len(line), nil
 }

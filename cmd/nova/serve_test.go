@@ -335,6 +335,27 @@ func TestServeGivesUpBodies(t *testing.T) {
 	}
 }
 
+// Strangers who speak what nobody understands fill no log.
+func TestServeLogsStrangersSparsely(t *testing.T) {
+	cert, key := certificateFiles(t, t.TempDir(), "one")
+	serve, url := startServe(t, "--tls-cert", cert, "--tls-key", key)
+	const strangers = 30
+	began := time.Now()
+	for range strangers {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n") // what it says shows in the log
+		_, _ = io.Copy(io.Discard, conn)                                       // until the server has hung up
+		conn.Close()
+	}
+	serve.logged(t, "bogus greeting")
+	if n, most := strings.Count(serve.stderr.String(), "bogus greeting"), int(time.Since(began).Seconds())+1; n > most {
+		t.Errorf("%d lines, at most %d expected", n, most)
+	}
+}
+
 // With no time to leave, clients are cut off, and the log says so and nothing else.
 func TestServeDrainsAtOnce(t *testing.T) {
 	serve, url := startServe(t, "--drain", "0s")
