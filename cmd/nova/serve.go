@@ -86,7 +86,8 @@ func newConfig() *cobra.Command {
 		Short: "Print the settings of nova serve and where each is from",
 		Long: `config takes the flags, variables and the file that nova serve takes and prints the
 outcome as a config file, with the source of every value behind it and *** for
-secrets. It fails when they do not go together; the files they name are not read.`,
+secrets. It fails when they do not go together; of the files they name only those of
+tokens and secrets are read.`,
 		Example: `  nova config --schema schema.json
   nova config --config /etc/nova/nova.yaml --json | jq '.[] | select(.source != "default")'`,
 		Args: noArgs,
