@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/ignex/nova"
@@ -129,7 +130,7 @@ func (s *Session) verdict(ctx context.Context, x *made, err error) (nova.Code, s
 	}
 	code, message, hidden := nova.ReplyTo(ctx, err)
 	if hidden {
-		s.hub.options.Logger.Error("call failed", "call", x.name, "client", s.id, "error", err)
+		s.hub.sparse.Write(s.hub.options.Logger, slog.LevelError, "call failed", x.name, "call", x.name, "client", s.id, "error", err)
 	}
 	return code, message
 }

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/base64"
+	"log/slog"
 	"runtime"
 	"sync"
 	"time"
@@ -279,7 +280,8 @@ func (s *Session) cutCalls(c *session.Cursor) {
 func (s *Session) reply(x *made, code nova.Code, message string, payload []byte) {
 	data, err := x.encode(code, message, payload)
 	if most := s.hub.options.Backpressure.MaxBytes; err != nil || len(data) > most {
-		s.hub.options.Logger.Error("the answer to a call is too large", "call", x.name, "client", s.id, "bytes", len(payload), "limit", most)
+		s.hub.sparse.Write(s.hub.options.Logger, slog.LevelError, "the answer to a call is too large", x.name,
+			"call", x.name, "client", s.id, "bytes", len(payload), "limit", most)
 		code = nova.Internal
 		data, _ = x.encode(code, "internal error", nil) // short
 	}

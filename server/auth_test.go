@@ -387,6 +387,17 @@ func TestLobbyKeepsTheRateLimit(t *testing.T) {
 	}
 }
 
+// Only the first hello is free.
+func TestHellosBeforeTheTokenAreLimited(t *testing.T) {
+	limit := server.RateLimit{MessagesPerSecond: 0.001, Burst: 2, Policy: server.LimitClose}
+	r := newRig(t, hub.Options{}, server.Options{LateAuth: time.Minute, Token: "x", RateLimit: limit})
+	p := r.lobby("auth/1")
+	for range 2 {
+		p.send(&control.Hello{Version: 2, Caps: []string{"auth/1"}})
+	}
+	p.expectEnd(1008, "rate limit exceeded")
+}
+
 func TestLateAuthenticationTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newQuietRig(t, hub.Options{}, server.Options{LateAuth: 3 * time.Second, Token: "x"})

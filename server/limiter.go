@@ -50,8 +50,8 @@ func (c *conn) limit(l *limits, id uint32) (over bool, err error) {
 // greeting reports whether a frame begins the connection: each comes once.
 func (c *conn) greeting(id uint32) bool {
 	switch c.phase.Load() {
-	case fresh:
-		return id == control.HelloID
+	case fresh: // which it stays until the token came
+		return id == control.HelloID && (c.entry == nil || c.entry.hello == nil)
 	case attaching:
 		return id == control.AttachID
 	}

@@ -182,14 +182,17 @@ func TestFailingHandlersFillNoLog(t *testing.T) {
 		var log lockedLog
 		r := newQuietRig(t, hub.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, server.Options{Heartbeat: -1})
 		market.QuoteEvent.On(r.hub, func(context.Context, *nova.Client, *market.Quote) error { return errors.New("no") })
-		p := r.greet(r.dialPipe())
-		for range times {
+		r.handle(func(context.Context, *nova.Client, *market.GetQuoteRequest) (*market.Quote, error) { return nil, errors.New("no") })
+		p := r.greet(r.dialPipe(), "calls/1")
+		for id := range int64(times) {
 			p.event(t, quote(1))
+			p.get(0, id, "x")
+			p.replied(id, nova.Internal)
 		}
 		p.sync()
 		synctest.Wait()
 		p.net.Close()
-		if got := log.logged(t); got["ERROR handler failed"] != 1 {
+		if got := log.logged(t); got["ERROR handler failed"] != 1 || got["ERROR call failed"] != 1 {
 			t.Errorf("%v", got)
 		}
 		if n := r.hub.Metrics().HandlerErrors["quote"]; n != times {
