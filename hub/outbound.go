@@ -202,6 +202,13 @@ func (s *Session) sendSnapshot(c *session.Cursor, topic string, frames []session
 		s.endSnapshot(topic, 0)
 		return
 	}
+	id := frames[0].Target
+	if s.inRoom(id) {
+		id = 0 // whatever takes the client out of it is about these frames too
+	} else if !s.rememberSnapshot(topic, id) {
+		s.endSnapshot(topic, 0)
+		return
+	}
 	for i := range frames {
 		frames[i].Ref, frames[i].Offset = 0, 0
 	}
@@ -210,6 +217,7 @@ func (s *Session) sendSnapshot(c *session.Cursor, topic string, frames []session
 	s.shard.put(item{kind: itemDirect, member: &s.everyone, batches: list, done: func(n uint64) {
 		s.expect(list, -1)
 		s.endSnapshot(topic, n)
+		s.noteLeft(id)
 	}})
 }
 

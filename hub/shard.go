@@ -217,7 +217,7 @@ func (sh *shard) distribute(items []item) {
 			it.member.session.leaving.Add(-1)
 		case itemLeft:
 			it.room.remove(sh.index, it.member)
-			it.member.session.noteLeft(it.room)
+			it.member.session.noteLeft(it.room.id)
 		}
 		i += n
 	}
