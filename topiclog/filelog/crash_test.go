@@ -349,3 +349,37 @@ func TestDamageOutlivesAFailedOpen(t *testing.T) {
 		})
 	}
 }
+
+// A tail that holds appends up holds no fsync up: what was acknowledged is safe after
+// SyncEvery all the same.
+func TestSlowTailHoldsNoSyncUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim := newSim()
+		log := openSim(t, sim, filelog.Options{})
+		stuck, ended := make(chan struct{}), make(chan error, 1)
+		go func() { ended <- log.Tail(context.Background(), func(topiclog.Entry) { <-stuck }) }()
+		synctest.Wait()
+		acked := make(chan int, 1)
+		go func() {
+			n := 0
+			for ctx, cancel := context.WithTimeout(t.Context(), time.Second); ; n++ {
+				if _, err := log.Append(ctx, "t", "", []byte("frame")); err != nil {
+					cancel()
+					break
+				}
+			}
+			acked <- n
+		}()
+		want := <-acked
+		time.Sleep(time.Second)
+		sim.powerLoss(nil, 0)
+		close(stuck)
+		_ = log.Close() // dead
+		<-ended
+		log = openSim(t, sim, filelog.Options{})
+		if got, _ := read(t, log, "t"); len(got) < want {
+			t.Errorf("%d frames of %d that were acknowledged", len(got), want)
+		}
+		shut(t, log)
+	})
+}
