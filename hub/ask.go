@@ -7,14 +7,15 @@ import (
 	"github.com/ignex/nova/session"
 )
 
-// asked is a join whose authorisation is under way, or in whose name somebody
-// leaves. What came after it may have made it void: the client left, or another
+// asked is a join or a snapshot whose authorisation is under way, or in whose name
+// somebody leaves. What came after it may have made it void: the client left, or another
 // socket has the session.
 type asked struct {
 	kind   nova.TargetKind
 	name   string
 	from   *session.Cursor // the socket that asked, nil = none did
 	serial uint64          // of the connection whose identity asks, 0 = none does
+	look   bool            // for a snapshot: a client that leaves has asked for it all the same
 	void   bool            // under the session's state
 	again  bool            // the identity changed meanwhile: it is to be authorised once more; likewise
 }
@@ -27,7 +28,13 @@ var (
 
 // ask joins a topic or group past the authorisation, unless it is void by then.
 func (s *Session) ask(ctx context.Context, c *session.Cursor, kind nova.TargetKind, name string, req joinRequest) error {
-	a := &asked{kind: kind, name: name, from: c, serial: req.serial}
+	req.asked = &asked{kind: kind, name: name, from: c, serial: req.serial}
+	return s.askFor(ctx, req.asked, func() error { return s.join(kind, name, req) })
+}
+
+// askFor does what a asks for past the authorisation, unless it is void by then. do
+// returns what stands returns.
+func (s *Session) askFor(ctx context.Context, a *asked, do func() error) error {
 	s.state.Lock()
 	if err := s.stands(a); err != nil {
 		s.state.Unlock()
@@ -36,9 +43,8 @@ func (s *Session) ask(ctx context.Context, c *session.Cursor, kind nova.TargetKi
 	s.asked = append(s.asked, a)
 	s.state.Unlock()
 	defer s.answered(a)
-	req.asked = a
 	for {
-		err := s.authorize(ctx, kind, name)
+		err := s.authorize(ctx, a.kind, a.name)
 		s.state.Lock()
 		stands := s.stands(a)
 		a.again = false
@@ -49,7 +55,7 @@ func (s *Session) ask(ctx context.Context, c *session.Cursor, kind nova.TargetKi
 		case err != nil && stands == errNotOwner:
 			return errNotOwner // the new socket did not ask
 		case err == nil:
-			err = s.join(kind, name, req)
+			err = do()
 		}
 		if err != errAgain {
 			return err
@@ -103,7 +109,7 @@ func (s *Session) void(c *session.Cursor, kind nova.TargetKind, name string) {
 		return
 	}
 	for _, a := range s.asked {
-		if a.kind == kind && a.name == name {
+		if a.kind == kind && a.name == name && (c == nil || !a.look) {
 			a.void = true
 		}
 	}

@@ -6,15 +6,15 @@ import (
 	"github.com/ignex/nova"
 )
 
-// leftRoom is a topic or group that the client left by itself: what was queued of it
-// by then is written all the same, unless the client may not have it any more.
-// Session.mu guards it.
+// leftRoom is a topic or group that the client left by itself, or a topic that it is not
+// in and got a snapshot of: what was queued of it by then is written all the same, unless
+// the client may not have it any more. Session.mu guards it.
 type leftRoom struct {
 	kind  nova.TargetKind
 	name  string
 	id    uint64 // of the room, which may be gone
 	seed  bool   // the client was in it by its identity
-	open  int    // leaves that the shard has not come to; then
+	open  int    // leaves and snapshots that the shard has not come to; then
 	until uint64 // no frame of it has a higher number
 }
 
@@ -36,11 +36,42 @@ func (s *Session) remember(m *membership) bool {
 	return true
 }
 
-// noteLeft is called by the shard when it has taken the client out of r.
-func (s *Session) noteLeft(r *room) {
+// rememberSnapshot notes that the client is about to get frames of a room it is not in.
+// Where too many are noted, the oldest that is written is not written again. false: none
+// is. The caller holds state.
+func (s *Session) rememberSnapshot(topic string, id uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := s.leftAt(r.id); i >= 0 {
+	s.forgetLeft()
+	if i := s.leftAt(id); i >= 0 {
+		s.left[i].open++
+		return true
+	}
+	if len(s.left) >= s.hub.options.MaxTopicsPerClient {
+		old := slices.IndexFunc(s.left, func(l leftRoom) bool {
+			return l.open == 0 && l.until <= s.queue.Written() && !s.inRoom(l.id)
+		})
+		if old < 0 {
+			return false
+		}
+		s.putWithdraw(s.left[old].id)
+		s.left = slices.Delete(s.left, old, old+1)
+	}
+	s.left = append(s.left, leftRoom{kind: nova.ToTopic, name: topic, id: id, open: 1})
+	return true
+}
+
+// inRoom reports whether the client is in the room of that id. The caller holds state.
+func (s *Session) inRoom(id uint64) bool {
+	return slices.ContainsFunc(s.rooms, func(m *membership) bool { return m.room.id == id })
+}
+
+// noteLeft is called by the shard when it has taken the client out of the room of that
+// id, or queued a snapshot of it.
+func (s *Session) noteLeft(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.leftAt(id); i >= 0 {
 		s.left[i].open--
 		s.left[i].until = s.queue.Last()
 		s.forgetLeft()
@@ -81,14 +112,21 @@ func (s *Session) revoke(by *asked, kind nova.TargetKind, name string, cause Cau
 		}
 	}
 	for _, id := range ids {
-		s.leaving.Add(1)
-		s.shard.put(item{kind: itemWithdraw, room: &room{id: id}, member: &membership{session: s, index: -1}})
+		s.putWithdraw(id)
 	}
 	return in
 }
 
+// putWithdraw has the shard withdraw what is queued of the room of that id, which the
+// client is not in.
+func (s *Session) putWithdraw(id uint64) {
+	s.leaving.Add(1)
+	s.shard.put(item{kind: itemWithdraw, room: &room{id: id}, member: &membership{session: s, index: -1}})
+}
+
 // reachable returns the topics and groups of which something may still be written:
-// those the client is in, and those it left by itself. The caller holds state.
+// those the client is in, those it left by itself, and those of snapshots. The caller
+// holds state.
 func (s *Session) reachable() []leftRoom {
 	list := make([]leftRoom, 0, len(s.rooms))
 	for _, m := range s.rooms {

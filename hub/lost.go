@@ -105,11 +105,12 @@ func (s *Session) Lost(c *session.Cursor, code int, byClient bool) {
 	s.owner.Store(nil)
 	h.lost.add(s, h.now())
 	s.mu.Unlock()
+	if hook := h.options.OnLost; hook != nil { // noted before anybody can come back
+		s.note(func(ctx context.Context) { hook(ctx, s.client, code) })
+		defer s.kick()
+	}
 	s.state.Unlock()
 	s.cutCalls(c)
-	if hook := h.options.OnLost; hook != nil {
-		s.enqueue(entry{hook: true, run: func(ctx context.Context) { hook(ctx, s.client, code) }})
-	}
 }
 
 // clear takes the last socket from a session that ended with data left for it.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ignex/nova"
 	"github.com/ignex/nova/market"
 	"github.com/ignex/nova/session"
 	"github.com/ignex/nova/wire/control"
@@ -92,4 +93,36 @@ func TestNoStringBehindTheEnd(t *testing.T) {
 		t.Errorf("%d strings are left", n)
 	}
 	s.Lost(&c, 1000, false)
+}
+
+// Loss and return are told in their order, however long it takes to end the calls of the
+// lost socket. It is an internal test for the same reason.
+func TestLossIsToldBeforeTheReturn(t *testing.T) {
+	var first, second session.Cursor
+	s := openMute(t, "", &first)
+	told := make(chan string, 2)
+	s.hub.options.OnLost = func(context.Context, *nova.Client, int) { told <- "lost" }
+	s.hub.options.OnRestored = func(context.Context, *nova.Client) { told <- "restored" }
+	text := s.newString()
+	s.hub.clientsMu.Lock()
+	s.hub.strings[s.hash] = s
+	s.hub.clientsMu.Unlock()
+	cs := s.callState()
+	cs.mu.Lock() // Lost asks it about the calls to end
+	var wg sync.WaitGroup
+	wg.Go(func() { s.Lost(&first, 1006, false) })
+	waitsIn(t, "cutCalls")
+	next, err := s.hub.Open(t.Context(), Identity{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.Attach(mute{}, &second)
+	if got, err := next.AttachClient(&second, &control.Attach{Session: text}, Terms{}); err != nil || got != s {
+		t.Fatal(got, err)
+	}
+	cs.mu.Unlock()
+	wg.Wait()
+	if a, b := <-told, <-told; a != "lost" || b != "restored" {
+		t.Errorf("told %s, then %s", a, b)
+	}
 }

@@ -167,40 +167,51 @@ func (s *Session) lastNumber() uint64 {
 func (s *Session) Snapshot(c *session.Cursor, topic string, from int64) {
 	logged := s.hub.ruleFor(topic).Log
 	s.ordered(c, s.hub.options.AuthorizeTopic != nil || logged, func(ctx context.Context) {
-		if err := s.authorize(ctx, nova.ToTopic, topic); err != nil {
+		a := &asked{kind: nova.ToTopic, name: topic, from: c, look: true}
+		err := s.askFor(ctx, a, func() error { return s.snapshot(a, from, logged) })
+		if err != nil && err != errNotOwner && err != errLeft {
 			s.hub.metrics.rejectedJoins.Add(1)
-			return
 		}
-		if from < 0 || !s.beginSnapshot(topic) {
-			return
-		}
-		r := s.hub.topics.lock(topic, nil)
-		if logged && from == 0 && (r == nil || r.topic.count == 0) {
-			if r != nil {
-				r.mu.Unlock()
-			}
-			s.sendSnapshot(c, topic, s.hub.logSnapshot(topic, s.id))
-			return
-		}
-		if r == nil {
-			s.endSnapshot(topic, 0)
-			return
-		}
-		defer r.mu.Unlock()
-		s.hub.metrics.historyBytes.Add(int64(r.topic.expire(s.hub.options.Clock())))
-		s.sendSnapshot(c, topic, r.topic.after(uint64(from), s.id))
 	})
 }
 
+// snapshot is Snapshot past the authorisation.
+func (s *Session) snapshot(a *asked, from int64, logged bool) error {
+	if from < 0 || !s.beginSnapshot(a.name) {
+		return nil
+	}
+	r := s.hub.topics.lock(a.name, nil)
+	if logged && from == 0 && (r == nil || r.topic.count == 0) {
+		if r != nil {
+			r.mu.Unlock()
+		}
+		return s.sendSnapshot(a, s.hub.logSnapshot(a.name, s.id))
+	}
+	if r == nil {
+		s.endSnapshot(a.name, 0)
+		return nil
+	}
+	defer r.mu.Unlock()
+	s.hub.metrics.historyBytes.Add(int64(r.topic.expire(s.hub.options.Clock())))
+	return s.sendSnapshot(a, r.topic.after(uint64(from), s.id))
+}
+
 // sendSnapshot queues the newest of the frames that the queue has room for, without
-// positions, unless the socket that asked was replaced.
-func (s *Session) sendSnapshot(c *session.Cursor, topic string, frames []session.Frame) {
+// positions, unless what was asked has no effect any more.
+func (s *Session) sendSnapshot(a *asked, frames []session.Frame) error {
 	s.state.Lock()
 	defer s.state.Unlock()
-	frames = s.newest(frames)
-	if len(frames) == 0 || s.owner.Load() != c {
+	topic, err := a.name, s.stands(a)
+	if frames = s.newest(frames); len(frames) == 0 || err != nil {
 		s.endSnapshot(topic, 0)
-		return
+		return err
+	}
+	id := frames[0].Target
+	if s.inRoom(id) {
+		id = 0 // whatever takes the client out of it is about these frames too
+	} else if !s.rememberSnapshot(topic, id) {
+		s.endSnapshot(topic, 0)
+		return nil
 	}
 	for i := range frames {
 		frames[i].Ref, frames[i].Offset = 0, 0
@@ -210,7 +221,9 @@ func (s *Session) sendSnapshot(c *session.Cursor, topic string, frames []session
 	s.shard.put(item{kind: itemDirect, member: &s.everyone, batches: list, done: func(n uint64) {
 		s.expect(list, -1)
 		s.endSnapshot(topic, n)
+		s.noteLeft(id)
 	}})
+	return nil
 }
 
 // beginSnapshot reports whether no snapshot of the topic is under way.

@@ -170,6 +170,9 @@ func (s *Session) present(r *room, req joinRequest) {
 			}
 			return
 		}
+		if c.epoch != r.topic.epoch {
+			c.newEpoch() // its next turn has not come
+		}
 		position = c.next
 	}
 	told := subscribedFrame(r.topic, r.name, req.id, position, false, 0)

@@ -217,7 +217,7 @@ func (sh *shard) distribute(items []item) {
 			it.member.session.leaving.Add(-1)
 		case itemLeft:
 			it.room.remove(sh.index, it.member)
-			it.member.session.noteLeft(it.room)
+			it.member.session.noteLeft(it.room.id)
 		}
 		i += n
 	}
@@ -319,7 +319,11 @@ func (sh *shard) append(s *Session, batch *session.Batch) Peer {
 	s.mu.Lock()
 	s.queue.SetKeep(int(sh.hub.keepFrames.Load()))
 	dropped := s.queue.Append(batch, 0, batch.Len())
-	broken := dropped > 0 && s.queue.Broken()
+	broken := false
+	if dropped > 0 {
+		broken = s.queue.Broken()
+		s.fed()
+	}
 	peer := s.peer
 	pressed := s.cross()
 	s.mu.Unlock()
@@ -353,6 +357,7 @@ func (sh *shard) mark(s *Session, small bool) {
 func (sh *shard) withdraw(s *Session, target uint64) {
 	s.mu.Lock()
 	n := s.queue.Withdraw(target)
+	s.fed()
 	pressed := s.cross()
 	s.mu.Unlock()
 	if pressed {

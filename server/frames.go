@@ -185,6 +185,21 @@ func decode[T any, P interface {
 	return do(m)
 }
 
+// patiently is decode for what may wait for room in the inbox: a reader that waits is no
+// silent client.
+func patiently[T any, P interface {
+	*T
+	UnmarshalNova(payload []byte) error
+}](c *conn, payload []byte, do func(P)) error {
+	return decode(c, payload, func(m P) error {
+		c.paused.Store(true)
+		do(m)
+		c.paused.Store(false)
+		c.seen.Store(c.server.tick.Load())
+		return nil
+	})
+}
+
 // route handles and counts control frames. Those that only a server sends are
 // ignored.
 func (c *conn) route(head wire.Header, payload []byte) error {
@@ -200,27 +215,23 @@ func (c *conn) obey(id uint32, payload []byte) error {
 	s, cursor := c.session(), &c.cursor
 	switch id {
 	case control.SubscribeID:
-		return decode(c, payload, func(m *control.Subscribe) error {
-			s.Subscribe(cursor, hub.SubscribeRequest{Topic: m.Topic})
-			return nil
-		})
+		return patiently(c, payload, func(m *control.Subscribe) { s.Subscribe(cursor, hub.SubscribeRequest{Topic: m.Topic}) })
 	case control.UnsubscribeID:
-		return decode(c, payload, func(m *control.Unsubscribe) error { s.Unsubscribe(cursor, m.Topic); return nil })
+		return patiently(c, payload, func(m *control.Unsubscribe) { s.Unsubscribe(cursor, m.Topic) })
 	case control.JoinGroupID:
-		return decode(c, payload, func(m *control.JoinGroup) error { s.EnterGroup(cursor, m.Group); return nil })
+		return patiently(c, payload, func(m *control.JoinGroup) { s.EnterGroup(cursor, m.Group) })
 	case control.LeaveGroupID:
-		return decode(c, payload, func(m *control.LeaveGroup) error { s.ExitGroup(cursor, m.Group); return nil })
+		return patiently(c, payload, func(m *control.LeaveGroup) { s.ExitGroup(cursor, m.Group) })
 	case control.SnapshotRequestID:
-		return decode(c, payload, func(m *control.SnapshotRequest) error { s.Snapshot(cursor, m.Topic, m.FromSeq); return nil })
+		return patiently(c, payload, func(m *control.SnapshotRequest) { s.Snapshot(cursor, m.Topic, m.FromSeq) })
 	case control.TopicSubscribeID:
 		if c.Caps()&hub.CapTopics == 0 {
 			return nil // the capability is off: ignored like any control frame out of place
 		}
-		return decode(c, payload, func(m *control.TopicSubscribe) error {
+		return patiently(c, payload, func(m *control.TopicSubscribe) {
 			s.Subscribe(cursor, hub.SubscribeRequest{
 				Topic: m.Topic, Positioned: true, ID: m.ID, Epoch: m.Epoch, Offset: m.Offset, Limit: m.Limit,
 			})
-			return nil
 		})
 	case control.PingID:
 		return decode(c, payload, c.ping)

@@ -300,3 +300,50 @@ func TestSnapshotFitsTheQueue(t *testing.T) {
 		p.sync()
 	}
 }
+
+// A client that subscribes again while it catches up in an epoch that is over is told no
+// position of the old one as a place in the new.
+func TestSubscribedAgainInANewEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newGatedLog(memoryLog(t, 10_000))
+		options := loggedOptions(log)
+		options.Backpressure.MaxFrames = 64
+		newQuietRig(t, options, server.Options{}).fill("t", 1, 500)
+		other := memoryLog(t, 10_000)
+		newQuietRig(t, loggedOptions(other), server.Options{}).fill("t", 1, 300)
+		r := newQuietRig(t, options, server.Options{})
+		p := r.attachPipe()
+		p.send(&control.TopicSubscribe{ID: 1, Topic: "t"})
+		synctest.Wait() // nobody reads: the queue is as full as pages make it
+		log.now.Store(other)
+		r.publish(nova.Topic("t"), 301)
+		synctest.Wait()
+		p.send(&control.TopicSubscribe{ID: 2, Topic: "t"})
+		first, told := p.subscribed(), control.TopicSubscribed{}
+		for told.ID != 2 {
+			head, payload := p.data()
+			if head.ID != control.TopicSubscribedID {
+				continue
+			}
+			if err := told.UnmarshalNova(payload); err != nil {
+				t.Fatal(err)
+			}
+			if told.Epoch != first.Epoch && told.Offset != 0 {
+				t.Errorf("nothing of the new epoch was sent: %+v", told)
+			}
+		}
+		if told.Epoch == first.Epoch {
+			t.Errorf("%+v behind the end of the epoch", told)
+		}
+		for ts := int64(1); ts <= 301; { // all of the new epoch
+			head, payload := p.data()
+			var q market.Quote
+			if head.ID != market.QuoteEvent.ID() || q.UnmarshalNova(payload) != nil || q.Ts > 301 {
+				continue
+			}
+			if q.Ts == ts {
+				ts++
+			}
+		}
+	})
+}

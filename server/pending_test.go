@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/ignex/nova"
 	"github.com/ignex/nova/hub"
@@ -82,6 +83,53 @@ func TestLeavingVoidsAPendingSubscribe(t *testing.T) {
 			if n := r.publish(nova.Topic("slow"), 2).Members; n != 0 {
 				t.Errorf("%d members", n)
 			}
+		})
+	}
+}
+
+// A snapshot whose topic the application took from the client, or whose identity is another,
+// before the answer came is not sent; leaving by itself takes nothing from the client.
+func TestRevokingVoidsAPendingSnapshot(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(r *rig, p *rawPeer)
+		again  bool // asked once more, and refused
+		sent   bool
+	}{
+		"api": {change: func(r *rig, p *rawPeer) { r.hub.Client(p.id).Leave("slow") }},
+		"renewal": {again: true, change: func(r *rig, p *rawPeer) {
+			p.send(&control.Auth{ID: 1, Token: claims{User: "ann", Meta: map[string]any{"age": 2}}.String()})
+			p.authed()
+		}},
+		"frame": {sent: true, change: func(_ *rig, p *rawPeer) {
+			p.send(&control.Unsubscribe{Topic: "slow"})
+			p.sync()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun, finish := make(chan struct{}), make(chan error)
+			r := newRig(t, hub.Options{AuthorizeTopic: func(_ context.Context, _ *nova.Client, topic string) error {
+				if topic != "slow" {
+					return nil
+				}
+				begun <- struct{}{}
+				return <-finish
+			}}, server.Options{Authenticate: readClaims(time.Now)})
+			r.publish(nova.Topic("slow"), 7)
+			p, _ := r.admitted(claims{User: "ann", Meta: map[string]any{"age": 1}})
+			p.send(&control.SnapshotRequest{Topic: "slow"})
+			<-begun
+			c.change(r, p)
+			finish <- nil
+			if c.again {
+				<-begun
+				finish <- nova.Errorf(nova.Denied, "no")
+			}
+			seq := uint64(1)
+			if c.sent {
+				p.expectQuote(seq, 7)
+				seq++
+			}
+			p.after(seq)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ignex/nova"
@@ -73,4 +74,39 @@ func TestSlowAuthorizeTopicOverSockets(t *testing.T) {
 	if m := slow.subscribed(); m.ID != 7 {
 		t.Errorf("%+v", m)
 	}
+}
+
+// A reader that waits because the inbox is full of joins is no silent client, however
+// long the hook takes.
+func TestReaderBehindSlowJoinsIsNotDead(t *testing.T) {
+	const beat, joins = 10 * time.Second, 300 // more than the inbox takes
+	synctest.Test(t, func(t *testing.T) {
+		finish := make(chan struct{})
+		r := newQuietRig(t, hub.Options{MaxTopicsPerClient: 2 * joins, AuthorizeTopic: func(context.Context, *nova.Client, string) error {
+			<-finish
+			return nil
+		}}, server.Options{Heartbeat: beat})
+		p := r.greet(r.dialPipe(), "topics/1")
+		p.net.SetDeadline(time.Time{})
+		go func() { // an answer to a ping would not be read
+			for {
+				if _, err := p.tryNext(); err != nil {
+					return
+				}
+			}
+		}()
+		go func() {
+			for n := range joins {
+				p.send(&control.Subscribe{Topic: fmt.Sprint(n)})
+			}
+		}()
+		if n := r.openAfter(10 * beat); n != 1 {
+			t.Errorf("%d connections, closed %v", n, r.srv.Metrics().Closed)
+		}
+		close(finish)
+		synctest.Wait()
+		if n := len(r.hub.Topics()); n != joins {
+			t.Errorf("%d topics, want %d", n, joins)
+		}
+	})
 }

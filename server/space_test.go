@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ignex/nova"
@@ -141,5 +142,59 @@ func TestWaitingForSpaceEnds(t *testing.T) {
 	_ = r.hub.Close(closing) // nobody reads: not all goes out
 	if err := <-done; err != nil && nova.CodeOf(err) != nova.FailedPrecondition {
 		t.Errorf("the hub is closed: %v", err)
+	}
+}
+
+// Room in the queue of a client without a socket comes by what is withdrawn of it, and by
+// values that newer ones supersede: whoever waits for it goes on.
+func TestSpaceWithoutASocket(t *testing.T) {
+	const frames = 8
+	for name, c := range map[string]struct {
+		fill func(r *rig, n int) // frame n of the client's queue, which is not in its way
+		free func(r *rig, id string)
+	}{
+		"withdrawn": {
+			func(r *rig, n int) { r.publish(nova.Topic("t"), n) },
+			func(r *rig, id string) { r.hub.Client(id).Leave("t") },
+		},
+		"superseded": {
+			func(r *rig, n int) { r.publish(nova.Broadcast(), 1) },
+			func(r *rig, id string) { r.publish(nova.Broadcast(), 1) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newQuietRig(t, hub.Options{Backpressure: hub.Backpressure{MaxFrames: frames}}, server.Options{})
+				p := r.greet(r.dialPipe(), "session/1", "topics/1")
+				m := p.attach(control.Attach{})
+				p.send(&control.TopicSubscribe{ID: 1, Topic: "t", Offset: -1})
+				p.subscribed()
+				p.net.Close()
+				r.detached(1)
+				for n := range frames {
+					c.fill(r, n)
+				}
+				done := make(chan error, 1)
+				go func() {
+					done <- market.OrderEvent.Publish(t.Context(), r.hub, nova.ClientID(m.ClientID), &market.Order{}, nova.WaitForSpace())
+				}()
+				synctest.Wait()
+				select {
+				case err := <-done:
+					t.Fatalf("it went through to a full queue: %v", err)
+				default:
+				}
+				c.free(r, m.ClientID)
+				synctest.Wait()
+				select {
+				case err := <-done:
+					if err != nil {
+						t.Error(err)
+					}
+				default:
+					t.Error("it waits for room that is there")
+				}
+			})
+		})
 	}
 }

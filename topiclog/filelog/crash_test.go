@@ -1,6 +1,7 @@
 package filelog_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -302,4 +303,83 @@ func openSim(t *testing.T, sim *simFS, o filelog.Options) *filelog.Log {
 		t.Fatal(err)
 	}
 	return log
+}
+
+// An Open that comes to nothing behind the point where it cut damage off does not hide the
+// damage from the next: what is missing is still declared.
+func TestDamageOutlivesAFailedOpen(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		clean   bool // the log was closed
+		segment int  // that is spoiled, from the end
+	}{{"dropped", true, 3}, {"dropped after a kill", false, 3}, {"the end, after a kill", false, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			sim := newSim()
+			o := filelog.Options{SegmentBytes: 1000, MaxBytes: 1 << 20, DropDamaged: true}
+			log := openSim(t, sim, o)
+			fill(t, log, 200)
+			before, _ := read(t, log, "t0")
+			if c.clean {
+				shut(t, log)
+			} else {
+				sim.kill()
+				_ = log.Close() // dead
+			}
+			names := sim.segments()
+			name := names[len(names)-c.segment]
+			data := sim.bytes(name)
+			data[bytes.Index(data, []byte("frame "))]++
+			sim.put(name, data)
+			for space := int64(0); ; space += 100 { // a full disk, with more and more room
+				sim.set(space, false, false)
+				failed, err := filelog.Open(t.Context(), "d", filelog.WithFS(o, sim.process(), 0))
+				if err != nil {
+					continue
+				}
+				_ = failed.Close()
+				break
+			}
+			sim.set(-1, false, false)
+			log = openSim(t, sim, o)
+			after, lost := read(t, log, "t0")
+			if _, _, head, err := log.Head(t.Context(), "t0"); err != nil || lost == 0 || len(after) >= len(before) {
+				t.Errorf("%d frames, were %d; lost %d, head %d, %v", len(after), len(before), lost, head, err)
+			}
+			shut(t, log)
+		})
+	}
+}
+
+// A tail that holds appends up holds no fsync up: what was acknowledged is safe after
+// SyncEvery all the same.
+func TestSlowTailHoldsNoSyncUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim := newSim()
+		log := openSim(t, sim, filelog.Options{})
+		stuck, ended := make(chan struct{}), make(chan error, 1)
+		go func() { ended <- log.Tail(context.Background(), func(topiclog.Entry) { <-stuck }) }()
+		synctest.Wait()
+		acked := make(chan int, 1)
+		go func() {
+			n := 0
+			for ctx, cancel := context.WithTimeout(t.Context(), time.Second); ; n++ {
+				if _, err := log.Append(ctx, "t", "", []byte("frame")); err != nil {
+					cancel()
+					break
+				}
+			}
+			acked <- n
+		}()
+		want := <-acked
+		time.Sleep(time.Second)
+		sim.powerLoss(nil, 0)
+		close(stuck)
+		_ = log.Close() // dead
+		<-ended
+		log = openSim(t, sim, filelog.Options{})
+		if got, _ := read(t, log, "t"); len(got) < want {
+			t.Errorf("%d frames of %d that were acknowledged", len(got), want)
+		}
+		shut(t, log)
+	})
 }

@@ -24,6 +24,7 @@ type loader struct {
 	clean   bool   // the run before ended cleanly
 	suspect bool   // the end of the log is damaged by more than an unfinished write
 	dropped bool   // Options.DropDamaged did something
+	noted   bool   // one of them is written down
 	cut     int64  // bytes removed from the end
 	next    uint64 // number of the next segment
 }
@@ -73,6 +74,9 @@ func (in *loader) missing(cause *DamageError) error {
 	}
 	in.l.options.Logger.Error("filelog: dropping", "error", cause)
 	in.dropped, in.damaged = true, true
+	if err := in.note(); err != nil {
+		return err
+	}
 	s, err := createSegment(in.l.options.fs, in.l.dir, in.next, in.l.state(nil))
 	if err == nil {
 		in.l.segments = append(in.l.segments, s)
@@ -112,10 +116,25 @@ func (in *loader) loadSegment(number uint64, last bool) error {
 		return &DamageError{File: s.name, Offset: d.at, Cause: d.cause}
 	}
 	in.cut += s.size - d.at
+	if in.suspect || in.dropped {
+		if err := in.note(); err != nil {
+			return err
+		}
+	}
 	if in.complete {
 		return in.shorten(s, d.at)
 	}
 	return in.replace(s, last)
+}
+
+// note writes down that frames are missing, before the damage that shows it is cut off:
+// should this Open come to nothing, the next one has to know.
+func (in *loader) note() error {
+	if in.noted {
+		return nil
+	}
+	in.noted = true
+	return writeState(in.l.options.fs, in.l.dir, runState{})
 }
 
 // shorten ends a segment behind its last good record.

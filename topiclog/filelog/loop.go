@@ -71,7 +71,7 @@ func (l *Log) commit() {
 	close(b.done)
 	for _, t := range tails {
 		if len(entries) > 0 {
-			t.push(entries, l.closing)
+			t.push(entries, l.closing, l.syncEarly)
 		}
 	}
 	l.armSync()
@@ -169,6 +169,17 @@ func (l *Log) armSync() {
 	case l.options.Sync == SyncInterval && l.synced < l.active.size && !l.timerOn:
 		l.timerOn = true
 		l.syncTimer.Reset(l.options.SyncEvery)
+	}
+}
+
+// syncEarly is called when a tail holds the loop up, for nobody knows how long: what was
+// acknowledged is not to wait for it.
+func (l *Log) syncEarly() {
+	if l.options.Sync != SyncInterval || l.badSync {
+		return
+	}
+	if err := l.syncTo(l.active.size); err != nil {
+		l.options.Logger.Error("filelog: fsync failed; trying again", "file", l.active.name, "error", err)
 	}
 }
 

@@ -19,8 +19,9 @@ type tail struct {
 	done  <-chan struct{}
 }
 
-// push waits for room, unless the tail ends or the log closes.
-func (t *tail) push(entries []topiclog.Entry, closing <-chan struct{}) {
+// push waits for room, unless the tail ends or the log closes. Before it waits it calls
+// idle.
+func (t *tail) push(entries []topiclog.Entry, closing <-chan struct{}, idle func()) {
 	for {
 		t.mu.Lock()
 		full := len(t.queue) >= tailBatches
@@ -39,6 +40,7 @@ func (t *tail) push(entries []topiclog.Entry, closing <-chan struct{}) {
 			token(t.more)
 			return
 		}
+		idle()
 		select {
 		case <-t.room:
 		case <-closing:
