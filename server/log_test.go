@@ -182,7 +182,9 @@ func TestFailingHandlersFillNoLog(t *testing.T) {
 		var log lockedLog
 		r := newQuietRig(t, hub.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, server.Options{Heartbeat: -1})
 		market.QuoteEvent.On(r.hub, func(context.Context, *nova.Client, *market.Quote) error { return errors.New("no") })
-		r.handle(func(context.Context, *nova.Client, *market.GetQuoteRequest) (*market.Quote, error) { return nil, errors.New("no") })
+		r.handle(func(context.Context, *nova.Client, *market.GetQuoteRequest) (*market.Quote, error) {
+			return nil, errors.New("no")
+		})
 		p := r.greet(r.dialPipe(), "calls/1")
 		for id := range int64(times) {
 			p.event(t, quote(1))
