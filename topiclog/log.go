@@ -45,7 +45,7 @@ type Log interface {
 	Head(ctx context.Context, topic string) (epoch string, lost, head uint64, err error)
 	// Tail calls fn with every entry appended from now on, in the order of each
 	// topic, until ctx ends, which is then its error, or the log is closed. fn must
-	// not call Append. A slow fn makes appends wait.
+	// not call the log. A slow fn makes appends wait.
 	Tail(ctx context.Context, fn func(Entry)) error
 	// Close ends the log and its tails. Calling it again returns ErrClosed.
 	Close() error
