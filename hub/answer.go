@@ -130,7 +130,11 @@ func (s *Session) verdict(ctx context.Context, x *made, err error) (nova.Code, s
 	}
 	code, message, hidden := nova.ReplyTo(ctx, err)
 	if hidden {
-		s.hub.sparse.Write(s.hub.options.Logger, slog.LevelError, "call failed", x.name, "call", x.name, "client", s.id, "error", err)
+		kind := x.name
+		if p := (*panicError)(nil); errors.As(err, &p) {
+			kind += " panicked" // which errors of the same moment must not hide
+		}
+		s.hub.sparse.Write(s.hub.options.Logger, slog.LevelError, "call failed", kind, "call", x.name, "client", s.id, "error", err)
 	}
 	return code, message
 }
