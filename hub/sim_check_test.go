@@ -234,8 +234,9 @@ func (w *simWorld) reached(cl *simClient, l *simLog) {
 	}
 	last := -1
 	for _, a := range cl.got {
-		if need[a] == 0 || cl.left[w.emits[a.emit].target.Name] || w.emits[a.emit].target.Kind == nova.ToTopics {
-			continue // of a history
+		target := w.emits[a.emit].target
+		if need[a] == 0 || cl.left[target.Name] || cl.shared && l.unsub[target.Name] || target.Kind == nova.ToTopics {
+			continue // of a history: whoever left, or whose other half did, may have joined again
 		}
 		if a.emit < last {
 			w.fail(1, "client %d: emit %d behind %d", cl.id, a.emit, last)

@@ -29,7 +29,7 @@ func Catch(t *testing.T, root, run string, mutations []Mutation) {
 			}
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-timeout", "300s", "-run", run, ".")
 			cmd.Env = append(os.Environ(), fmt.Sprintf("NOVA_SIM_SEED=%d", max(m.Seed, 1)), "NOVA_SIM_SEEDS="+catchSeeds, "NOVA_SIM_PROGRAM=", "NOVA_SIM_SHRINK=0",
-				"GOMAXPROCS=1") // one program after the other: beside the one that shows it, another may never end
+				"NOVA_SIM_WORKERS=1") // one program after the other: beside the one that shows it, another may never end
 			out, err := cmd.CombinedOutput()
 			switch {
 			case err == nil:

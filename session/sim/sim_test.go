@@ -302,7 +302,7 @@ func TestSimQueue(t *testing.T) {
 	var next atomic.Uint64
 	var failed atomic.Bool
 	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	for range env(t, "NOVA_SIM_WORKERS", uint64(runtime.GOMAXPROCS(0))) {
 		wg.Go(func() {
 			for n := next.Add(1) - 1; n < count && !failed.Load(); n = next.Add(1) - 1 {
 				p := sim.Generate(kinds(list), first+n, programSteps)
