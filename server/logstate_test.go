@@ -302,8 +302,14 @@ func TestSnapshotFitsTheQueue(t *testing.T) {
 }
 
 // A client that subscribes again while it catches up in an epoch that is over is told no
-// position of the old one as a place in the new.
+// position of the old one as a place in the new: what it is told of the new one it was sent.
 func TestSubscribedAgainInANewEpoch(t *testing.T) {
+	t.Run("behind the old", func(t *testing.T) { subscribedAgain(t, synctest.Wait) })
+	t.Run("anywhere", func(t *testing.T) { subscribedAgain(t, func() {}) })
+}
+
+// subscribedAgain reads on after the second subscribe when handled returns.
+func subscribedAgain(t *testing.T, handled func()) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newGatedLog(memoryLog(t, 10_000))
 		options := loggedOptions(log)
@@ -319,30 +325,34 @@ func TestSubscribedAgainInANewEpoch(t *testing.T) {
 		r.publish(nova.Topic("t"), 301)
 		synctest.Wait()
 		p.send(&control.TopicSubscribe{ID: 2, Topic: "t"})
-		first, told := p.subscribed(), control.TopicSubscribed{}
-		for told.ID != 2 {
+		handled()
+		first := p.subscribed()
+		epoch, sent, answered := first.Epoch, int64(0), false
+		for !answered || sent < 301 {
 			head, payload := p.data()
-			if head.ID != control.TopicSubscribedID {
-				continue
-			}
-			if err := told.UnmarshalNova(payload); err != nil {
-				t.Fatal(err)
-			}
-			if told.Epoch != first.Epoch && told.Offset != 0 {
-				t.Errorf("nothing of the new epoch was sent: %+v", told)
-			}
-		}
-		if told.Epoch == first.Epoch {
-			t.Errorf("%+v behind the end of the epoch", told)
-		}
-		for ts := int64(1); ts <= 301; { // all of the new epoch
-			head, payload := p.data()
-			var q market.Quote
-			if head.ID != market.QuoteEvent.ID() || q.UnmarshalNova(payload) != nil || q.Ts > 301 {
-				continue
-			}
-			if q.Ts == ts {
-				ts++
+			switch head.ID {
+			case control.TopicSubscribedID:
+				var told control.TopicSubscribed
+				if err := told.UnmarshalNova(payload); err != nil {
+					t.Fatal(err)
+				}
+				if told.Epoch != epoch {
+					epoch, sent = told.Epoch, 0
+				}
+				if told.Offset != sent || epoch == first.Epoch {
+					t.Errorf("%+v behind %d of the new epoch", told, sent)
+				}
+				answered = answered || told.ID == 2
+			case market.QuoteEvent.ID():
+				var q market.Quote
+				if err := q.UnmarshalNova(payload); err != nil {
+					t.Fatal(err)
+				}
+				if epoch != first.Epoch {
+					if sent++; q.Ts != sent {
+						t.Fatalf("quote %d, want %d of the new epoch", q.Ts, sent)
+					}
+				}
 			}
 		}
 	})
