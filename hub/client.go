@@ -108,6 +108,7 @@ func (h *Hub) Open(ctx context.Context, identity Identity, budget int) (*Session
 	}
 	s.client = nova.NewClient(s)
 	s.queue.Init(&h.limits)
+	s.queue.Stagger(uint8(serial))
 	s.everyone = membership{session: s, room: h.everyone, index: -1}
 	s.client.SetMeta(identity.Meta)
 	s.seeds = s.seedsOf(ctx, &identity)

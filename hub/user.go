@@ -101,6 +101,7 @@ func (s *Session) succeed(user string) *Session {
 	}
 	fresh.client = nova.NewClient(fresh)
 	fresh.queue.Init(&s.hub.limits)
+	fresh.queue.Stagger(uint8(s.serial))
 	fresh.everyone = membership{session: fresh, room: s.hub.everyone, index: -1}
 	fresh.undecodable.Store(s.undecodable.Load())
 	fresh.announce() // its client may speak as soon as moved is set, before open

@@ -121,6 +121,10 @@ func (q *Queue) Init(limits *Limits) {
 	*q = Queue{limits: limits, next: 1, mark: 1, keepFrames: limits.KeepFrames, ring: ring{held: limits.Held}}
 }
 
+// Stagger makes queues with different phases get memory for what they keep at different
+// times, though they are given the same frames.
+func (q *Queue) Stagger(phase uint8) { q.ring.phase = phase }
+
 // Admit opens the queue: nothing is numbered before. next is the number of the
 // first frame; trailers says whether the client wants topic positions, gaps
 // whether it wants holes declared.

@@ -43,7 +43,13 @@ type ring struct {
 	head int
 	buf  []run
 	held *atomic.Int64 // weight of the batches in use, and bytes of buf; nil = not counted
+	// phase tells when buf grows, in 256ths of the last quarter before it is full: rings
+	// that always get the same frames must not all grow at once.
+	phase uint8
 }
+
+// staggered is the length from which on buf grows before it is full.
+const staggered = 64
 
 func (q *ring) at(i int) *run {
 	if i == q.n-1 {
@@ -54,8 +60,8 @@ func (q *ring) at(i int) *run {
 
 func (q *ring) push(r run) {
 	if q.n > 0 {
-		if q.n > len(q.buf) {
-			q.resize(max(4, 2*len(q.buf)))
+		if size := len(q.buf); q.n > size || size >= staggered && q.n > size-size/4*int(q.phase)/256 {
+			q.resize(max(4, 2*size))
 		}
 		q.buf[(q.head+q.n-1)&(len(q.buf)-1)] = q.tail
 	}
@@ -101,7 +107,7 @@ func (q *ring) empty() {
 // reset forgets an empty ring's buffer.
 func (q *ring) reset() {
 	q.grown(-len(q.buf))
-	*q = ring{held: q.held}
+	*q = ring{held: q.held, phase: q.phase}
 }
 
 // grown counts slots of buf.
