@@ -25,8 +25,14 @@ type nullPeer struct {
 	_       [512]byte // the rest of a connection
 }
 
-func (p *nullPeer) Caps() hub.Caps    { return 0 }
-func (p *nullPeer) Near()             {}
+func (p *nullPeer) Caps() hub.Caps { return 0 }
+func (p *nullPeer) Near()          {}
+
+func (*nullPeer) FlushAll(peers []hub.Peer) {
+	for _, p := range peers {
+		p.Flush()
+	}
+}
 func (p *nullPeer) Close(int, string) {}
 
 func (p *nullPeer) Flush() {

@@ -55,8 +55,14 @@ type heapPeer struct {
 	closed  int
 }
 
-func (p *heapPeer) Caps() hub.Caps           { return p.caps }
-func (p *heapPeer) Near()                    {}
+func (p *heapPeer) Caps() hub.Caps { return p.caps }
+func (p *heapPeer) Near()          {}
+
+func (*heapPeer) FlushAll(peers []hub.Peer) {
+	for _, p := range peers {
+		p.Flush()
+	}
+}
 func (p *heapPeer) Close(code int, _ string) { p.closed = code }
 
 func (p *heapPeer) Flush() {

@@ -147,12 +147,16 @@ func (s *Session) Queued() (frames, bytes int) {
 }
 
 func (s *Session) flush() {
-	s.mu.Lock()
-	peer := s.peer
-	s.mu.Unlock()
-	if peer != nil {
+	if peer := s.socket(); peer != nil {
 		peer.Flush()
 	}
+}
+
+// socket returns the session's socket, nil = it has none.
+func (s *Session) socket() Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peer
 }
 
 func (s *Session) lastNumber() uint64 {

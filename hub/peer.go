@@ -12,6 +12,9 @@ type Peer interface {
 	// Flush writes what the session's queue holds, as far as the socket takes it
 	// at once, and sees to the rest by itself.
 	Flush()
+	// FlushAll is Flush of each of peers, with one system call for many of them where
+	// it can. The loop calls it on one of them.
+	FlushAll(peers []Peer)
 	// Close ends the connection with a WebSocket close code.
 	Close(code int, reason string)
 	// Caps returns the capabilities that are on.

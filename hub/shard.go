@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ignex/nova"
+	"github.com/ignex/nova/internal/netturn"
 	"github.com/ignex/nova/session"
 )
 
@@ -15,6 +16,7 @@ const (
 	batchBytes  = 256 << 10 // a receiver that keeps one frame keeps its batch alive
 	writesATurn = 256
 	manySockets = 8
+	atOnce      = 64   // sockets that are written to together
 	smallTarget = 256  // receivers up to which a target goes first
 	spareItems  = 4096 // entries whose memory is used again
 	idleItems   = 256  // likewise, while nothing comes
@@ -38,13 +40,16 @@ type shard struct {
 	taken   atomic.Bool   // entries are on their way to queues; set under mu
 
 	// the loop's
-	spare []item
-	small []*Session
-	large []*Session
-	busy  busyness
-	sum   int  // see near
-	wrote bool // in this turn
-	crowd bool // something came while there was still to be written
+	spare  []item
+	small  []*Session
+	large  []*Session
+	peers  []Peer // to flush together, see together
+	busy   busyness
+	turn   netturn.Turn
+	writes int  // sockets written to since the network had a turn
+	sum    int  // see near
+	wrote  bool // in this turn
+	crowd  bool // something came while there was still to be written
 }
 
 func newShard(h *Hub, index int) *shard {
@@ -120,6 +125,7 @@ func (sh *shard) stop() {
 // run is the loop: the whole inbox into queues, some writes, the inbox again.
 func (sh *shard) run() {
 	defer sh.hub.wg.Done()
+	defer sh.turn.Close()
 	for {
 		items, since, stopped := sh.take()
 		if len(items) == 0 && !sh.dirty() {
@@ -129,6 +135,7 @@ func (sh *shard) run() {
 			if cap(sh.spare) > idleItems {
 				sh.spare = nil
 			}
+			sh.writes = 0
 			sh.busy.idle(func() { <-sh.wake })
 			continue
 		}
@@ -224,7 +231,7 @@ func (sh *shard) distribute(items []item) {
 }
 
 // publish queues frames that go to the same receivers. alone says that the loop
-// has nothing else to do: then each receiver is written to at once, while its
+// has nothing else to do: then receivers are written to at once, while their
 // state is still in the processor's cache, until something else comes.
 func (sh *shard) publish(items []item, alone bool) {
 	list := items[0].room.shards[sh.index].list
@@ -254,14 +261,36 @@ func (sh *shard) publish(items []item, alone bool) {
 			sh.push(m.session, batch, small)
 			continue
 		}
-		if peer := sh.append(m.session, batch); peer != nil {
-			peer.Flush()
-			sh.wrote = true
-		}
+		sh.together(sh.append(m.session, batch))
 		if i%writesATurn == writesATurn-1 && sh.waiting() {
 			alone = false
 		}
 	}
+	sh.write()
+}
+
+// together flushes peer, nil = none, with others; write sees to those that still wait.
+func (sh *shard) together(peer Peer) {
+	if peer == nil {
+		return
+	}
+	if sh.peers = append(sh.peers, peer); len(sh.peers) == atOnce {
+		sh.write()
+	}
+}
+
+// write flushes what together left.
+func (sh *shard) write() {
+	if len(sh.peers) == 0 {
+		return
+	}
+	sh.peers[0].FlushAll(sh.peers)
+	if sh.writes += len(sh.peers); sh.writes >= writesATurn {
+		sh.turn.Yield() // publishes that came meanwhile go along with the writes to come
+		sh.writes = 0
+	}
+	clear(sh.peers)
+	sh.peers, sh.wrote = sh.peers[:0], true
 }
 
 // fetchAhead is how many receivers are fetched from memory side by side. Between
@@ -386,9 +415,9 @@ func (sh *shard) flush(n int) {
 			break
 		}
 		s.dirty = false
-		s.flush()
-		sh.wrote = true
+		sh.together(s.socket())
 	}
+	sh.write()
 	sh.small, sh.large = rest(sh.small, small), rest(sh.large, large)
 }
 

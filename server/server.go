@@ -30,6 +30,7 @@ type Server struct {
 	turns   turns
 	limits  *limits // of what clients send; nil = none
 	metrics counters
+	volleys volleys
 	sparse  sparse.Log
 
 	partial atomic.Int64 // bytes of unfinished messages

@@ -91,6 +91,7 @@ func (s *Server) Close() {
 	s.mu.Unlock()
 	s.stop()
 	s.wg.Wait()
+	s.volleys.close()
 }
 
 // drain refuses new connections and returns a channel that is closed when none

@@ -29,27 +29,41 @@ func (c *conn) Flush() {
 	defer c.unuse()
 	w := writers.Get().(*writer)
 	defer writers.Put(w)
-	for b := c.session().Begin(&c.cursor, w.buf[:0]); b != nil; {
+	c.write(w.buf[:0], c.session().Begin(&c.cursor, w.buf[:0]))
+}
+
+// write writes b, which lies in room, nil = nothing, and what comes after it, as long
+// as the socket takes all of it.
+func (c *conn) write(room, b []byte) {
+	for b != nil {
 		shared := c.cursor.Shared()
-		of := len(b) + len(shared)
 		n, err := writeFD(c.fd.number, b, shared)
-		if n > 0 {
-			c.took(n)
-		}
-		if err != nil {
-			c.session().Wrote(&c.cursor, n, of)
-			c.cut() // the write flag stays: nobody writes to a dead socket
+		of := len(b) + len(shared)
+		if !c.sent(n, of, err) {
 			return
 		}
-		if n < of {
-			c.session().Wrote(&c.cursor, n, of)
-			c.beginFlushing()
-			c.server.spawn(c.flusher)
-			return
-		}
-		b = c.session().Next(&c.cursor, n, of, w.buf[:0])
+		b = c.session().Next(&c.cursor, n, of, room)
 	}
 	c.wake()
+}
+
+// sent notes what the socket took of a write. It reports whether that was all, and
+// Next has to follow; otherwise it has seen to the rest.
+func (c *conn) sent(n, of int, err error) bool {
+	if n > 0 {
+		c.took(n)
+	}
+	if n == of && err == nil {
+		return true
+	}
+	c.session().Wrote(&c.cursor, n, of)
+	if err != nil {
+		c.cut() // the write flag stays: nobody writes to a dead socket
+		return false
+	}
+	c.beginFlushing()
+	c.server.spawn(c.flusher)
+	return false
 }
 
 // took counts bytes the socket accepted.

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/ignex/nova/hub"
+	"github.com/ignex/nova/internal/uring"
+)
+
+// The bounds of one volley.
+const (
+	volleySends = 64
+	volleyLeast = 8         // sockets; fewer are as cheap one by one
+	volleyBytes = 256 << 10 // of all sends
+	volleyRoom  = 16 << 10  // for the first that finds less, the others go first
+)
+
+// volley writes to many sockets with one system call. One is borrowed from the server
+// for the duration of FlushAll.
+type volley struct {
+	ring  *uring.Ring
+	bytes *[volleyBytes]byte // borrowed likewise
+	used  int
+	sends []uring.Send
+	conns []*conn // of sends
+}
+
+var volleyBuffers = sync.Pool{New: func() any { return new([volleyBytes]byte) }}
+
+// volleys are those nobody has.
+type volleys struct {
+	mu   sync.Mutex
+	free []*volley
+	none bool // there is no io_uring here, or the server is closed
+}
+
+// get returns nil where there are none.
+func (l *volleys) get() *volley {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.none {
+		return nil
+	}
+	if n := len(l.free); n > 0 {
+		v := l.free[n-1]
+		l.free = l.free[:n-1]
+		return v
+	}
+	ring, err := uring.New(volleySends)
+	if err != nil {
+		l.none = true
+		return nil
+	}
+	return &volley{ring: ring}
+}
+
+func (l *volleys) put(v *volley) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.none {
+		v.ring.Close()
+		return
+	}
+	l.free = append(l.free, v)
+}
+
+// close ends them; those that are borrowed end when they come back.
+func (l *volleys) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.none = true
+	for _, v := range l.free {
+		v.ring.Close()
+	}
+	l.free = nil
+}
+
+// FlushAll implements hub.Peer.
+func (c *conn) FlushAll(peers []hub.Peer) {
+	var v *volley
+	if len(peers) >= volleyLeast {
+		v = c.server.volleys.get()
+	}
+	if v == nil {
+		for _, p := range peers {
+			p.Flush()
+		}
+		return
+	}
+	v.bytes = volleyBuffers.Get().(*[volleyBytes]byte)
+	for _, p := range peers {
+		if one, ok := p.(*conn); ok && one.raw != nil {
+			v.add(one)
+		} else {
+			p.Flush()
+		}
+	}
+	v.fire()
+	volleyBuffers.Put(v.bytes)
+	v.bytes = nil
+	c.server.volleys.put(v)
+}
+
+// add takes what c has to write into the volley.
+func (v *volley) add(c *conn) {
+	if len(v.sends) == volleySends || volleyBytes-v.used < volleyRoom {
+		v.fire()
+	}
+	if !c.fd.use() {
+		return
+	}
+	room := v.bytes[v.used:v.used:min(v.used+writeSize, volleyBytes)]
+	b := c.session().Begin(&c.cursor, room)
+	if b == nil || c.cursor.Shared() != nil { // the payload lies elsewhere
+		c.write(room, b)
+		c.unuse()
+		return
+	}
+	v.used += len(b)
+	v.sends = append(v.sends, uring.Send{FD: c.fd.number, Data: b})
+	v.conns = append(v.conns, c)
+}
+
+// fire sends. What comes after it on a socket, which is rare, is written by itself.
+func (v *volley) fire() {
+	v.ring.Send(v.sends)
+	room := v.bytes[:0:writeSize]
+	for i, c := range v.conns {
+		n, of := v.sends[i].N, len(v.sends[i].Data)
+		if c.sent(n, of, v.sends[i].Err) {
+			c.write(room, c.session().Next(&c.cursor, n, of, room))
+		}
+		c.unuse()
+	}
+	clear(v.sends)
+	clear(v.conns)
+	v.sends, v.conns, v.used = v.sends[:0], v.conns[:0], 0
+}
