@@ -80,6 +80,10 @@ type Options struct {
 	// that brought nothing the connection is dead. Default 25 s, negative = off.
 	Heartbeat  time.Duration
 	WriteStall time.Duration // no byte accepted while some are unsent; default 30 s
+	// NoURing writes to each socket with a system call of its own, also where Linux has
+	// io_uring, which otherwise takes 64 at a time. Where it is forbidden, as in most
+	// containers, that is so without this option.
+	NoURing bool
 	// Compression is off by default.
 	Compression Compression
 	Logger      *slog.Logger // default silent

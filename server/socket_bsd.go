@@ -7,6 +7,8 @@ import "syscall"
 func send(fd int, b []byte) (int, error)    { return syscall.Write(fd, b) }
 func receive(fd int, b []byte) (int, error) { return syscall.Read(fd, b) }
 
+func giveWay() {}
+
 const (
 	unsentLimit = 0
 	readyUnsent = 0

@@ -28,6 +28,9 @@ func receive(fd int, b []byte) (int, error) {
 	return int(n), nil
 }
 
+// giveWay lets other threads of this processor run, if there are any.
+func giveWay() { unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
+
 // tcpNotSentLowat is TCP_NOTSENT_LOWAT of Linux, which package syscall lacks.
 const tcpNotSentLowat = 25
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"log/slog"
 	"sync"
 
 	"github.com/ignex/nova/hub"
@@ -12,14 +13,14 @@ const (
 	volleySends = 64
 	volleyLeast = 8         // sockets; fewer are as cheap one by one
 	volleyBytes = 256 << 10 // of all sends
-	volleyRoom  = 16 << 10  // for the first that finds less, the others go first
+	volleyRoom  = 16 << 10  // for one socket; where less is left, the others go first
 )
 
-// volley writes to many sockets with one system call. One is borrowed from the server
-// for the duration of FlushAll.
+// volley writes to many sockets with one system call, where the system has io_uring.
+// One is borrowed from the server for the duration of FlushAll.
 type volley struct {
 	ring  *uring.Ring
-	bytes *[volleyBytes]byte // borrowed likewise
+	bytes *[volleyBytes]byte // borrowed as well
 	used  int
 	sends []uring.Send
 	conns []*conn // of sends
@@ -29,9 +30,11 @@ var volleyBuffers = sync.Pool{New: func() any { return new([volleyBytes]byte) }}
 
 // volleys are those nobody has.
 type volleys struct {
+	logger *slog.Logger
+
 	mu   sync.Mutex
 	free []*volley
-	none bool // there is no io_uring here, or the server is closed
+	none bool // there is no io_uring here, or nobody wants it, or the server is closed
 }
 
 // get returns nil where there are none.
@@ -49,6 +52,7 @@ func (l *volleys) get() *volley {
 	ring, err := uring.New(volleySends)
 	if err != nil {
 		l.none = true
+		l.logger.Info("each write is a system call of its own", "error", err)
 		return nil
 	}
 	return &volley{ring: ring}
@@ -75,22 +79,34 @@ func (l *volleys) close() {
 	l.free = nil
 }
 
-// FlushAll implements hub.Peer.
+// FlushAll implements hub.Peer. With many sockets it then gives way to other threads of
+// the processor: where clients run on the same machine they read what was written, and
+// the scheduler would let them wait for a slice of some milliseconds.
 func (c *conn) FlushAll(peers []hub.Peer) {
-	var v *volley
-	if len(peers) >= volleyLeast {
-		v = c.server.volleys.get()
-	}
-	if v == nil {
-		for _, p := range peers {
-			p.Flush()
-		}
+	if len(peers) < volleyLeast {
+		flushEach(peers)
 		return
 	}
+	if v := c.server.volleys.get(); v != nil {
+		v.flush(peers)
+		c.server.volleys.put(v)
+	} else {
+		flushEach(peers)
+	}
+	giveWay()
+}
+
+func flushEach(peers []hub.Peer) {
+	for _, p := range peers {
+		p.Flush()
+	}
+}
+
+func (v *volley) flush(peers []hub.Peer) {
 	v.bytes = volleyBuffers.Get().(*[volleyBytes]byte)
 	for _, p := range peers {
-		if one, ok := p.(*conn); ok && one.raw != nil {
-			v.add(one)
+		if c, ok := p.(*conn); ok && c.raw != nil {
+			v.add(c)
 		} else {
 			p.Flush()
 		}
@@ -98,7 +114,6 @@ func (c *conn) FlushAll(peers []hub.Peer) {
 	v.fire()
 	volleyBuffers.Put(v.bytes)
 	v.bytes = nil
-	c.server.volleys.put(v)
 }
 
 // add takes what c has to write into the volley.

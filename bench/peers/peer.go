@@ -23,6 +23,7 @@ func Peers() []Peer {
 	return []Peer{
 		{Name: "nova", About: "defaults: sessions and topic history on", Program: "nova", Protocol: "nova"},
 		{Name: "nova-plain", About: "sessions and history off", Program: "nova", Flags: []string{"-plain"}, Protocol: "nova"},
+		{Name: "nova-send", About: "a system call for each write, as without io_uring", Program: "nova", Flags: []string{"-send"}, Protocol: "nova"},
 		{Name: "nova-tls", About: "defaults, over TLS 1.3", Program: "nova", Flags: []string{"-tls"}, Protocol: "nova", TLS: true},
 		{Name: "nova-256", About: "defaults, topics keep 256 frames", Program: "nova", Flags: []string{"-history", "256"}, Protocol: "nova"},
 		{Name: "nova-raw", About: "inbound frames dispatched, not decoded", Program: "nova", Flags: []string{"-raw"}, Protocol: "nova"},

@@ -19,8 +19,8 @@ type Workload struct {
 
 // The groups of peers.
 var (
-	everyone = []string{"nova", "nova-plain", "nova-batch", "nova-tls", "centrifuge", "centrifuge-10ms", "nats", "gws", "gorilla", "coder", "socketio", "bun", "bare"}
-	queueing = []string{"nova", "nova-plain", "nova-batch", "nova-tls", "centrifuge", "centrifuge-10ms", "nats", "gws", "socketio", "bun", "bare"}
+	everyone = []string{"nova", "nova-plain", "nova-send", "nova-batch", "nova-tls", "centrifuge", "centrifuge-10ms", "nats", "gws", "gorilla", "coder", "socketio", "bun", "bare"}
+	queueing = []string{"nova", "nova-plain", "nova-send", "nova-batch", "nova-tls", "centrifuge", "centrifuge-10ms", "nats", "gws", "socketio", "bun", "bare"}
 )
 
 // Workloads returns all workloads in the order of the report.
@@ -38,7 +38,7 @@ func Workloads() []Workload {
 			Name:  fmt.Sprintf("paced-%d", rate),
 			About: fmt.Sprintf("1000 subscribers, 100 bytes, %d broadcasts a second", rate),
 			Spec:  load.Spec{Kind: load.Paced, N: 1000, Rate: rate, Warm: time.Second, Duration: 5 * time.Second},
-			Size:  100, Peers: []string{"nova", "nova-plain", "centrifuge", "centrifuge-10ms", "nats", "gws", "gorilla", "socketio", "bun", "bare"},
+			Size:  100, Peers: []string{"nova", "nova-plain", "nova-send", "centrifuge", "centrifuge-10ms", "nats", "gws", "gorilla", "socketio", "bun", "bare"},
 		}
 	}
 	memory := func(name, about, kind string, count, window, size int, peers ...string) Workload {

@@ -37,9 +37,12 @@ func pair(t *testing.T, l net.Listener) (fd int, near, far net.Conn) {
 func newRing(t *testing.T) (*uring.Ring, net.Listener) {
 	t.Helper()
 	r, err := uring.New(16)
-	if err != nil {
-		t.Logf("no io_uring here, which is an answer too: %v", err)
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) {
+		t.Logf("io_uring is forbidden or too old here, which is an answer too: %v", err)
 		return nil, nil
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -98,11 +101,9 @@ func TestSendToOthers(t *testing.T) {
 	}
 	other.Close() // with a reset
 	big := make([]byte, 1<<20)
-	list := []uring.Send{{FD: full, Data: big}}
-	for r.Send(list); list[0].N > 0; r.Send(list) {
-		if list[0].N < len(big) {
-			continue // short, and soon nothing
-		}
+	list := []uring.Send{{FD: full, Data: big, N: 1}}
+	for list[0].N > 0 {
+		r.Send(list)
 	}
 	if list[0].Err != nil {
 		t.Fatalf("a full socket: %v", list[0].Err)

@@ -17,6 +17,7 @@ func serve(args []string) (err error) {
 	fs.IntVar(&o.Size, "size", 100, "payload bytes")
 	fs.DurationVar(&o.WriteDelay, "delay", 0, "centrifuge: WriteDelay")
 	fs.IntVar(&o.History, "history", 0, "nova: frames a topic keeps")
+	fs.BoolVar(&o.Send, "send", false, "nova: without io_uring")
 	fs.BoolVar(&o.Plain, "plain", false, "nova: sessions and history off")
 	fs.BoolVar(&o.TLS, "tls", false, "nova: over TLS")
 	fs.BoolVar(&o.Raw, "raw", false, "nova: inbound frames are not decoded")

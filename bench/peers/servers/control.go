@@ -33,6 +33,7 @@ type Options struct {
 	Size       int           // payload bytes, at least 16
 	WriteDelay time.Duration // centrifuge
 	Plain      bool          // nova: sessions and history off
+	Send       bool          // nova: without io_uring
 	History    int           // nova: frames a topic keeps, 0 = its default
 	TLS        bool          // nova
 	Raw        bool          // nova: inbound frames are not decoded

@@ -36,7 +36,7 @@ func runNova(o Options) error {
 	if err := handleMoves(h, o.Raw, &count); err != nil {
 		return err
 	}
-	s, err := server.New(h, server.Options{AcceptRate: -1, Compression: server.Compression{Level: o.Deflate}})
+	s, err := server.New(h, server.Options{AcceptRate: -1, NoURing: o.Send, Compression: server.Compression{Level: o.Deflate}})
 	if err != nil {
 		return err
 	}
