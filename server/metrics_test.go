@@ -212,6 +212,7 @@ func TestMetricsAddUp(t *testing.T) {
 	gone.net.Close()
 	r.detached(2)
 	r.publish(nova.Broadcast(), 1)
+	r.hub.Settle(t.Context()) // the lost session has it
 	_, again := r.attach("", m.Session, 0)
 	families := check("attached again")
 	t.Logf("recovered %v, %v", again.Recovered, families["nova_dropped_total"].Metric)
