@@ -88,14 +88,18 @@ func (p *poller) events(step func(now time.Time) bool, handle func(c *conn, even
 	return p.run.err
 }
 
+// read takes everything: the poller tells of it once.
 func (p *poller) read(c *conn) {
-	n, err := receive(c.fd, p.buf)
-	switch {
-	case n > 0:
-		p.run.received(c, p.buf[:n])
-	case err == unix.EAGAIN:
-	default:
-		p.run.err = fmt.Errorf("a connection ended: %v", err)
+	for n := len(p.buf); n == len(p.buf); {
+		var err error
+		n, err = receive(c.fd, p.buf)
+		switch {
+		case n > 0:
+			p.run.received(c, p.buf[:n])
+		case err == unix.EAGAIN:
+		default:
+			p.run.err = fmt.Errorf("a connection ended: %v", err)
+		}
 	}
 }
 
