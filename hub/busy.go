@@ -37,6 +37,9 @@ func (b *busyness) add(worked, waited time.Duration) {
 	b.share += weight * (float64(worked)/float64(total) - b.share)
 }
 
+// loaded reports whether the loop works a quarter of the time or more.
+func (b *busyness) loaded() bool { return b.share >= 0.25 }
+
 // pause is called with nothing left to write.
 func (b *busyness) pause() {
 	if b.share <= 0.5 {

@@ -16,7 +16,9 @@ const (
 	batchBytes  = 256 << 10 // a receiver that keeps one frame keeps its batch alive
 	writesATurn = 256
 	manySockets = 8
-	atOnce      = 64   // sockets that are written to together
+	atOnce      = 64 // sockets that are written to together
+	heavyFrames = 8  // what carries as many to many receivers is interrupted rarely, see heavy
+	heavyWrites = 1024
 	smallTarget = 256  // receivers up to which a target goes first
 	spareItems  = 4096 // entries whose memory is used again
 	idleItems   = 256  // likewise, while nothing comes
@@ -46,6 +48,7 @@ type shard struct {
 	peers  []Peer // to flush together, see together
 	busy   busyness
 	turn   netturn.Turn
+	heavy  bool // what came last carries many frames to many: what comes meanwhile is to go along with the next
 	writes int  // sockets written to since the network had a turn
 	sum    int  // see near
 	wrote  bool // in this turn
@@ -137,9 +140,13 @@ func (sh *shard) run() {
 			}
 			sh.writes = 0
 			sh.busy.idle(func() { <-sh.wake })
+			if sh.busy.loaded() {
+				sh.gather()
+			}
 			continue
 		}
 		sh.wrote, sh.crowd = false, sh.crowd || len(items) > 0 && sh.dirty()
+		sh.heavy = sh.heavy && len(items) == 0
 		sh.distribute(items)
 		sh.taken.Store(false)
 		if sh.hub.held.Load() > int64(sh.hub.options.Session.TotalBytes) {
@@ -148,7 +155,7 @@ func (sh *shard) run() {
 		clear(items)
 		sh.spare = items[:0]
 		if sh.dirty() {
-			sh.flush(writesATurn)
+			sh.flush(sh.stride())
 		}
 		if sh.wrote && !since.IsZero() {
 			sh.hub.metrics.latency.observe(time.Since(since))
@@ -157,6 +164,20 @@ func (sh *shard) run() {
 			sh.crowd = false
 			sh.busy.pause()
 		}
+	}
+}
+
+// gather waits as long as more comes: a publisher on another processor is in the midst
+// of several.
+func (sh *shard) gather() {
+	for had := 0; ; sh.turn.Yield() {
+		sh.mu.Lock()
+		n := len(sh.pending)
+		sh.mu.Unlock()
+		if n == had || n >= atOnce {
+			return
+		}
+		had = n
 	}
 }
 
@@ -249,6 +270,8 @@ func (sh *shard) publish(items []item, alone bool) {
 	batch.Hold(&sh.hub.held)
 	defer batch.Release(&sh.hub.held)
 	small := len(list) <= smallTarget
+	heavy := !small && len(items) >= heavyFrames
+	sh.heavy = sh.heavy || heavy
 	except := items[0].except
 	for i, m := range list {
 		if alone && i%fetchAhead == 0 {
@@ -262,59 +285,11 @@ func (sh *shard) publish(items []item, alone bool) {
 			continue
 		}
 		sh.together(sh.append(m.session, batch))
-		if i%writesATurn == writesATurn-1 && sh.waiting() {
+		if i%atOnce == atOnce-1 && (!heavy || i >= heavyWrites) && sh.waiting() {
 			alone = false
 		}
 	}
 	sh.write()
-}
-
-// together flushes peer, nil = none, with others; write sees to those that still wait.
-func (sh *shard) together(peer Peer) {
-	if peer == nil {
-		return
-	}
-	if sh.peers = append(sh.peers, peer); len(sh.peers) == atOnce {
-		sh.write()
-	}
-}
-
-// write flushes what together left.
-func (sh *shard) write() {
-	if len(sh.peers) == 0 {
-		return
-	}
-	sh.peers[0].FlushAll(sh.peers)
-	if sh.writes += len(sh.peers); sh.writes >= writesATurn {
-		sh.turn.Yield() // publishes that came meanwhile go along with the writes to come
-		sh.writes = 0
-	}
-	clear(sh.peers)
-	sh.peers, sh.wrote = sh.peers[:0], true
-}
-
-// fetchAhead is how many receivers are fetched from memory side by side. Between
-// two of them comes a system call, which would let each wait for its own.
-const fetchAhead = 8
-
-// near brings the state of some members into the processor's cache.
-func (sh *shard) near(list []member) {
-	var peers [fetchAhead]Peer
-	for i := range list {
-		list[i].session.owner.Load()
-	}
-	for i := range list {
-		if s := list[i].session; s.mu.TryLock() {
-			peers[i] = s.peer
-			sh.sum += s.queue.Near()
-			s.mu.Unlock()
-		}
-	}
-	for _, peer := range peers {
-		if peer != nil {
-			peer.Near()
-		}
-	}
 }
 
 // waiting reports whether something came into the inbox.
@@ -370,19 +345,6 @@ func (sh *shard) append(s *Session, batch *session.Batch) Peer {
 	return peer
 }
 
-// mark notes that a session wants to be flushed.
-func (sh *shard) mark(s *Session, small bool) {
-	if s.dirty {
-		return
-	}
-	s.dirty = true
-	if small {
-		sh.small = append(sh.small, s)
-	} else {
-		sh.large = append(sh.large, s)
-	}
-}
-
 func (sh *shard) withdraw(s *Session, target uint64) {
 	s.mu.Lock()
 	n := s.queue.Withdraw(target)
@@ -395,37 +357,4 @@ func (sh *shard) withdraw(s *Session, target uint64) {
 	if n > 0 {
 		sh.mark(s, true)
 	}
-}
-
-// flush lets at most n sessions write: three that a small target made dirty,
-// then one of a large target, so that a chat of two does not wait for thousands.
-func (sh *shard) flush(n int) {
-	small, large := 0, 0
-	for k := 0; k < n; k++ {
-		var s *Session
-		switch {
-		case small < len(sh.small) && (k&3 != 3 || large == len(sh.large)):
-			s = sh.small[small]
-			small++
-		case large < len(sh.large):
-			s = sh.large[large]
-			large++
-		}
-		if s == nil {
-			break
-		}
-		s.dirty = false
-		sh.together(s.socket())
-	}
-	sh.write()
-	sh.small, sh.large = rest(sh.small, small), rest(sh.large, large)
-}
-
-func rest(list []*Session, n int) []*Session {
-	m := copy(list, list[n:])
-	clear(list[m:])
-	if m == 0 && cap(list) > 4*writesATurn {
-		return nil
-	}
-	return list[:m]
 }
