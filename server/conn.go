@@ -47,6 +47,7 @@ type conn struct {
 	nova      bool       // the client announced itself with ?nova=2
 	deaf      bool       // a violation ended the parsing; the reader's
 	missed    uint8      // pings without an answer; the sweeper's
+	room      uint16     // bytes that the socket below TLS has room for; see ready
 }
 
 // rare is what few connections have, or for a short time. It keeps conn within 512

@@ -94,7 +94,7 @@ func New(h *hub.Hub, options Options) (*Server, error) {
 	if n := options.MaxConnections; n > 0 {
 		h.DefaultMaxSessions(2 * n)
 	}
-	s.volleys.logger, s.volleys.none = options.Logger, options.NoURing
+	s.volleys.logger, s.volleys.sentBytes, s.volleys.none = options.Logger, &s.metrics.sentBytes, options.NoURing
 	s.accept = newQuota(options.AcceptRate, options.AcceptBurst)
 	s.upgrade.tokens.fill(s.accept, 0)
 	s.limits = newLimits(options.RateLimit)

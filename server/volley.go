@@ -3,6 +3,7 @@ package server
 import (
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ignex/nova/hub"
 	"github.com/ignex/nova/internal/uring"
@@ -19,6 +20,8 @@ const (
 // volley writes to many sockets with one system call, where the system has io_uring.
 // One is borrowed from the server for the duration of FlushAll.
 type volley struct {
+	sentBytes *atomic.Uint64 // of the server
+
 	ring  *uring.Ring
 	bytes *[volleyBytes]byte // borrowed as well
 	used  int
@@ -30,7 +33,8 @@ var volleyBuffers = sync.Pool{New: func() any { return new([volleyBytes]byte) }}
 
 // volleys are those nobody has.
 type volleys struct {
-	logger *slog.Logger
+	logger    *slog.Logger
+	sentBytes *atomic.Uint64
 
 	mu   sync.Mutex
 	free []*volley
@@ -55,7 +59,7 @@ func (l *volleys) get() *volley {
 		l.logger.Info("each write is a system call of its own", "error", err)
 		return nil
 	}
-	return &volley{ring: ring}
+	return &volley{ring: ring, sentBytes: l.sentBytes}
 }
 
 func (l *volleys) put(v *volley) {
@@ -105,7 +109,7 @@ func flushEach(peers []hub.Peer) {
 func (v *volley) flush(peers []hub.Peer) {
 	v.bytes = volleyBuffers.Get().(*[volleyBytes]byte)
 	for _, p := range peers {
-		if c, ok := p.(*conn); ok && c.raw != nil {
+		if c, ok := p.(*conn); ok && c.raw != nil && &c.server.metrics.sentBytes == v.sentBytes {
 			v.add(c)
 		} else {
 			p.Flush()
@@ -139,14 +143,19 @@ func (v *volley) add(c *conn) {
 // fire sends. What comes after it on a socket, which is rare, is written by itself.
 func (v *volley) fire() {
 	v.ring.Send(v.sends)
-	room := v.bytes[:0:writeSize]
+	room, total := v.bytes[:0:writeSize], 0
 	for i, c := range v.conns {
 		n, of := v.sends[i].N, len(v.sends[i].Data)
+		if n > 0 {
+			c.moved()
+			total += n
+		}
 		if c.sent(n, of, v.sends[i].Err) {
 			c.write(room, c.session().Next(&c.cursor, n, of, room))
 		}
 		c.unuse()
 	}
+	v.sentBytes.Add(uint64(total)) // once: loops on other processors count too
 	clear(v.sends)
 	clear(v.conns)
 	v.sends, v.conns, v.used = v.sends[:0], v.conns[:0], 0

@@ -39,6 +39,9 @@ func (c *conn) write(room, b []byte) {
 		shared := c.cursor.Shared()
 		n, err := writeFD(c.fd.number, b, shared)
 		of := len(b) + len(shared)
+		if n > 0 {
+			c.took(n)
+		}
 		if !c.sent(n, of, err) {
 			return
 		}
@@ -50,9 +53,6 @@ func (c *conn) write(room, b []byte) {
 // sent notes what the socket took of a write. It reports whether that was all, and
 // Next has to follow; otherwise it has seen to the rest.
 func (c *conn) sent(n, of int, err error) bool {
-	if n > 0 {
-		c.took(n)
-	}
 	if n == of && err == nil {
 		return true
 	}
@@ -69,8 +69,10 @@ func (c *conn) sent(n, of int, err error) bool {
 // took counts bytes the socket accepted.
 func (c *conn) took(n int) {
 	c.server.metrics.sentBytes.Add(uint64(n))
-	c.progress.Store(c.server.tick.Load())
+	c.moved()
 }
+
+func (c *conn) moved() { c.progress.Store(c.server.tick.Load()) }
 
 // beginFlushing counts a flusher in. Its time to make progress begins now: the socket
 // may have been idle for long.
@@ -162,11 +164,29 @@ func (c *conn) writeRest(w *writer, b []byte, again func([]byte) bool) []byte {
 	}
 }
 
-// ready reports whether the socket below TLS takes b without waiting.
+// writeOverhead is more than a write takes of a socket's room beside its bytes: what the
+// kernel keeps for a packet, and header and tag of each record of TLS.
+const writeOverhead = 2560
+
+// ready reports whether the socket below TLS takes b without waiting. It asks the socket
+// once for readyBytes: what was written since is known, and the room only grows by itself.
 func (c *conn) ready(b []byte) bool {
-	if !c.secure || len(b) > readyBytes || !c.fd.use() {
+	needs := len(b) + writeOverhead
+	if !c.secure || len(b) > readyBytes {
+		c.room = 0
 		return false
 	}
-	defer c.unuse()
-	return writable(c.fd.number)
+	if int(c.room) < needs {
+		c.room = 0
+		if !c.fd.use() {
+			return false
+		}
+		defer c.unuse()
+		if !writable(c.fd.number) {
+			return false
+		}
+		c.room = readyBytes
+	}
+	c.room -= min(c.room, uint16(needs))
+	return true
 }
