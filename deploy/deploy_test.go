@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -280,16 +281,20 @@ func TestKernelSettings(t *testing.T) {
 	}
 }
 
-// freePort returns a port that nobody listens on.
+// freePort returns a port that nobody listens on, below those that the system gives to
+// whoever asks for any: it stays free until the proxy listens.
 func freePort(t *testing.T) int {
 	t.Helper()
 	var config net.ListenConfig
-	l, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := 15_000 + rand.IntN(10_000)
+		if l, err := config.Listen(context.Background(), "tcp", fmt.Sprintf(":%d", port)); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
 
 func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
