@@ -39,7 +39,7 @@ func newPoller(r *run) (*poller, error) {
 		return nil, err
 	}
 	for i, c := range r.conns {
-		ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(i)}
+		ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}
 		if r.spec.Kind == Inbound {
 			ev.Events = unix.EPOLLOUT
 		}
@@ -88,18 +88,14 @@ func (p *poller) events(step func(now time.Time) bool, handle func(c *conn, even
 	return p.run.err
 }
 
-// read takes everything: the poller tells of it once.
 func (p *poller) read(c *conn) {
-	for n := len(p.buf); n == len(p.buf); {
-		var err error
-		n, err = receive(c.fd, p.buf)
-		switch {
-		case n > 0:
-			p.run.received(c, p.buf[:n])
-		case err == unix.EAGAIN:
-		default:
-			p.run.err = fmt.Errorf("a connection ended: %v", err)
-		}
+	n, err := receive(c.fd, p.buf)
+	switch {
+	case n > 0:
+		p.run.received(c, p.buf[:n])
+	case err == unix.EAGAIN:
+	default:
+		p.run.err = fmt.Errorf("a connection ended: %v", err)
 	}
 }
 
