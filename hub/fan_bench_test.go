@@ -28,12 +28,8 @@ type nullPeer struct {
 func (p *nullPeer) Caps() hub.Caps { return 0 }
 func (p *nullPeer) Near()          {}
 
-func (*nullPeer) FlushAll(peers []hub.Peer) {
-	for _, p := range peers {
-		p.Flush()
-	}
-}
-func (p *nullPeer) Close(int, string) {}
+func (*nullPeer) FlushAll(peers []hub.Peer) { hub.FlushEach(peers) }
+func (p *nullPeer) Close(int, string)       {}
 
 func (p *nullPeer) Flush() {
 	for b := p.session.Begin(&p.cursor, p.buf); b != nil; b = p.session.Next(&p.cursor, len(b), len(b), p.buf) {

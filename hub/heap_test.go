@@ -58,11 +58,7 @@ type heapPeer struct {
 func (p *heapPeer) Caps() hub.Caps { return p.caps }
 func (p *heapPeer) Near()          {}
 
-func (*heapPeer) FlushAll(peers []hub.Peer) {
-	for _, p := range peers {
-		p.Flush()
-	}
-}
+func (*heapPeer) FlushAll(peers []hub.Peer)  { hub.FlushEach(peers) }
 func (p *heapPeer) Close(code int, _ string) { p.closed = code }
 
 func (p *heapPeer) Flush() {

@@ -83,11 +83,7 @@ func connect(t testing.TB, h *hub.Hub, identity hub.Identity) *fakePeer {
 func (p *fakePeer) Caps() hub.Caps { return p.caps }
 func (p *fakePeer) Near()          {}
 
-func (*fakePeer) FlushAll(peers []hub.Peer) {
-	for _, p := range peers {
-		p.Flush()
-	}
-}
+func (*fakePeer) FlushAll(peers []hub.Peer) { hub.FlushEach(peers) }
 
 func (p *fakePeer) Close(code int, _ string) {
 	p.mu.Lock()

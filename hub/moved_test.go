@@ -23,11 +23,7 @@ func (mute) Close(int, string) {}
 func (mute) Caps() Caps        { return CapSession }
 func (mute) Near()             {}
 
-func (mute) FlushAll(peers []Peer) {
-	for _, p := range peers {
-		p.Flush()
-	}
-}
+func (mute) FlushAll(peers []Peer) { FlushEach(peers) }
 
 // openMute returns a session of a user with a socket, "" = of nobody.
 func openMute(t *testing.T, user string, c *session.Cursor) *Session {

@@ -24,6 +24,13 @@ type Peer interface {
 	Near()
 }
 
+// FlushEach is FlushAll of peers that know no better way.
+func FlushEach(peers []Peer) {
+	for _, p := range peers {
+		p.Flush()
+	}
+}
+
 // Caps are the capabilities of a connection that change what a hub sends.
 type Caps uint32
 

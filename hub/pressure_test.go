@@ -24,11 +24,7 @@ func (p *stuckPeer) Close(int, string) {}
 func (p *stuckPeer) Caps() hub.Caps    { return 0 }
 func (p *stuckPeer) Near()             {}
 
-func (*stuckPeer) FlushAll(peers []hub.Peer) {
-	for _, p := range peers {
-		p.Flush()
-	}
-}
+func (*stuckPeer) FlushAll(peers []hub.Peer) { hub.FlushEach(peers) }
 
 // take lets the socket take at most n bytes, whole frames of them.
 func (p *stuckPeer) take(n int) {

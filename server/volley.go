@@ -88,22 +88,16 @@ func (l *volleys) close() {
 // the scheduler would let them wait for a slice of some milliseconds.
 func (c *conn) FlushAll(peers []hub.Peer) {
 	if len(peers) < volleyLeast {
-		flushEach(peers)
+		hub.FlushEach(peers)
 		return
 	}
 	if v := c.server.volleys.get(); v != nil {
 		v.flush(peers)
 		c.server.volleys.put(v)
 	} else {
-		flushEach(peers)
+		hub.FlushEach(peers)
 	}
 	giveWay()
-}
-
-func flushEach(peers []hub.Peer) {
-	for _, p := range peers {
-		p.Flush()
-	}
 }
 
 func (v *volley) flush(peers []hub.Peer) {
